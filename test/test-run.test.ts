@@ -7,10 +7,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
 import { started } from '../scripts/started.mjs';
-import { openDaemon } from './fixtures/daemon.ts';
 import { eventually } from './fixtures/eventually.ts';
-import { openPlace } from './fixtures/other-account.ts';
-import { isAlive } from './fixtures/processes.ts';
+import { isAlive, openDaemon, openPlace } from './fixtures/processes.ts';
 import { whenOver } from './fixtures/when-over.ts';
 
 const scripts = new URL('../scripts/', import.meta.url);

@@ -11,9 +11,9 @@ import type { CutJob } from '../src/raster/tile-cutter.ts';
 import { packTiles } from '../src/storage/pack-tiles.ts';
 import { openSegmentWriting } from '../src/storage/segments/segment-writing.ts';
 import type { Store } from '../src/storage/store.ts';
-import { evenGutter } from '../test/fixtures/even-gutter.ts';
+import { evenGutter } from './fixtures/layers.ts';
+import { paintImage } from './fixtures/pictures.ts';
 import { pipelineHarnesses } from './fixtures/pipeline-harness.ts';
-import { paintImage } from './fixtures/sample-images.ts';
 
 const open = pipelineHarnesses();
 const GRID = { columns: 4, rows: 4, tileWidth: 256, tileHeight: 256, gutter: evenGutter(0) };

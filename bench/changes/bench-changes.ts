@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import pg from 'pg';
-import { openTestPostgres } from '../../test/fixtures/postgres.ts';
+import { openTestPostgres } from '../../test/fixtures/databases.ts';
 import { type LoadResult, measureLoad, writeTileList } from '../harness/load.ts';
 import { readOptions } from '../harness/options.ts';
 import { quantile, say, temporaryFolder } from '../harness/report.ts';

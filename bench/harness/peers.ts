@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../../test/fixtures/eventually.ts';
-import { freePort } from '../../test/fixtures/free-port.ts';
+import { freePort } from '../../test/fixtures/network.ts';
 import type { Contestant } from './load.ts';
 import { childrenOf, endProcess, requireProgram, spawnBeside } from './processes.ts';
 

@@ -1,7 +1,7 @@
 // The process of `openReplayUpstream`: a WMS that sends finished pictures, each after the same time.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { openMapServer } from '../../test/fixtures/mapserver/mapserver.ts';
+import { openMapServer } from '../../test/fixtures/mapserver.ts';
 import { programPath } from '../../test/fixtures/needs.ts';
 import { loadPictures, picturesOfOneKind, placeOf } from './pictures.ts';
 import type { Replay, UpstreamFigures } from './replay-upstream.ts';

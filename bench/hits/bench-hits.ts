@@ -6,7 +6,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createCertificate } from '../../test/fixtures/certificate.ts';
+import { createCertificate } from '../../test/fixtures/network.ts';
 import { type Contestant, compete, tileNames, writeTileList } from '../harness/load.ts';
 import { readOptions } from '../harness/options.ts';
 import { createReaderKey } from '../harness/reader-key.ts';

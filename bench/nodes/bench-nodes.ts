@@ -3,8 +3,8 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { openTestPostgres } from '../../test/fixtures/postgres.ts';
-import { openTestS3 } from '../../test/fixtures/s3.ts';
+import { openTestPostgres } from '../../test/fixtures/databases.ts';
+import { openTestS3 } from '../../test/fixtures/object-stores.ts';
 import { measureLoad, tileNames, writeTileList } from '../harness/load.ts';
 import { readOptions } from '../harness/options.ts';
 import { processorSeconds } from '../harness/processes.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import sharp, { type JpegOptions } from 'sharp';
 import { describe, expect, it } from 'vitest';
-import { evenGutter } from '../../test/fixtures/even-gutter.ts';
+import { evenGutter } from '../../test/fixtures/layers.ts';
 import { randomSeed } from '../../test/fixtures/length.ts';
 import { copyPart, type Samples } from './image.ts';
 import { JpegCutter } from './jpeg-cutter.ts';

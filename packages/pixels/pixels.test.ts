@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import sharp, { type Sharp } from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { inLength } from '../../test/fixtures/length.ts';
-import { mapLike, paintImage, photoLike } from '../../test/fixtures/sample-images.ts';
+import { mapLike, paintImage, photoLike } from '../../test/fixtures/pictures.ts';
 import { copyPart, type ImagePart, type RasterImage, samplesOf } from './image.ts';
 import { type OrdinaryPng, readOrdinaryPng } from './ordinary-png.ts';
 import { Pixels } from './pixels.ts';

@@ -1,12 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import {
-  basic,
-  createHeldClock,
-  GOOD_PASSWORD,
-  openTestAccounts,
-  refuseRows,
-} from '../../test/fixtures/accounts.ts';
+import { basic, GOOD_PASSWORD, openTestAccounts, refuseRows } from '../../test/fixtures/accounts.ts';
+import { createVirtualClock } from '../../test/fixtures/clocks.ts';
 import type { Presented } from './authenticator.ts';
 import { mayWorkOn } from './caller.ts';
 import { SESSION_IDLE_MS, SESSION_LIFE_MS } from './session-store.ts';
@@ -134,7 +129,7 @@ describe('a user', () => {
   });
 
   it('a client that guesses passwords is slowed down, and cannot lock out known users', async () => {
-    const { users, authenticator } = await openTestAccounts(createHeldClock());
+    const { users, authenticator } = await openTestAccounts(createVirtualClock());
     await users.add(MARY);
     await authenticator.authenticate(shows(basic('mary', GOOD_PASSWORD)));
     for (let i = 0; i < 10; i++) {
@@ -204,7 +199,7 @@ describe('a token', () => {
   });
 
   it('a token ends with its time, or when it is revoked', async () => {
-    const clock = createHeldClock();
+    const clock = createVirtualClock();
     const { tokens, authenticator } = await openTestAccounts(clock);
     const short = await tokens.create({ ...CRON, expiresAt: clock.now() + MINUTE }, 'admin');
     const long = await tokens.create(CRON, 'admin');
@@ -233,7 +228,7 @@ describe('a token', () => {
 
 describe('a session', () => {
   async function begin() {
-    const clock = createHeldClock();
+    const clock = createVirtualClock();
     const accounts = await openTestAccounts(clock);
     const mary = await accounts.users.add(MARY);
     const session = await accounts.sessions.begin(mary);

@@ -1,17 +1,14 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import {
-  createHeldClock,
-  openTestAccounts,
-  refuseAuditEntries,
-  temporaryFolder,
-} from '../../test/fixtures/accounts.ts';
+import { openTestAccounts, refuseAuditEntries } from '../../test/fixtures/accounts.ts';
+import { createVirtualClock } from '../../test/fixtures/clocks.ts';
+import { temporaryFolder } from '../../test/fixtures/when-over.ts';
 import type { Database } from '../db/database.ts';
 import { createAuditTable } from './audit-table.ts';
 
 async function open() {
-  const clock = createHeldClock();
+  const clock = createVirtualClock();
   const { audit: log, database, folder } = await openTestAccounts(clock);
   const lines = async () => {
     const rows = await database.query.selectFrom('audit_entries').select('line').orderBy('id').execute();
@@ -36,7 +33,7 @@ describe('the bounds of the audit log', () => {
 
   async function openTable() {
     const { database } = await openTestAccounts();
-    const table = createAuditTable(database, createHeldClock(), null, BOUNDS);
+    const table = createAuditTable(database, createVirtualClock(), null, BOUNDS);
     const add = (line: string, account: string | null, administrative = false) =>
       table.append([{ line, account, administrative }]);
     const left = async () => {
@@ -77,7 +74,7 @@ describe('the bounds of the audit log', () => {
           ? Promise.reject(new Error('the database is away'))
           : database.transaction(lock, work),
     } as unknown as Database;
-    const table = createAuditTable(failing, createHeldClock(), null, { ...BOUNDS, inAll: 100 });
+    const table = createAuditTable(failing, createVirtualClock(), null, { ...BOUNDS, inAll: 100 });
     const add = (line: string, account: string) => table.append([{ line, account, administrative: false }]);
     for (const line of ['1', '2', '3']) await add(line, 'user:vera');
     isAway = true;
@@ -129,7 +126,7 @@ describe('the audit log', () => {
         return [{ id: 1 }];
       },
     };
-    const table = createAuditTable(database as unknown as Database, createHeldClock(), reserve);
+    const table = createAuditTable(database as unknown as Database, createVirtualClock(), reserve);
     await table.reserveSpace();
     expect(existsSync(reserve)).toBe(true);
     await table.append([{ line: '{}', account: null, administrative: false }]);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createHeldClock, openTestAccounts } from '../../test/fixtures/accounts.ts';
+import { openTestAccounts } from '../../test/fixtures/accounts.ts';
+import { createVirtualClock } from '../../test/fixtures/clocks.ts';
 import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
 import { createMemoryLedger, type Ledger } from '../lib/budget.ts';
 import { KeyMeter } from './key-limits.ts';
@@ -16,7 +17,7 @@ const DRAFT: ReaderKeyDraft = {
 };
 
 async function open(limits: Partial<ReaderKeyDraft>, address?: string) {
-  const clock = createHeldClock();
+  const clock = createVirtualClock();
   const { readerKeys } = await openTestAccounts(clock, address);
   const { key } = await readerKeys.create({ ...DRAFT, ...limits }, 'anna');
   const held = readerKeys.ring.get(key.id);
@@ -35,7 +36,7 @@ async function open(limits: Partial<ReaderKeyDraft>, address?: string) {
 
 describe('limits of keys', () => {
   it('a key is found until it expires, in a process that has looked it up before too', async () => {
-    const clock = createHeldClock();
+    const clock = createVirtualClock();
     const { readerKeys } = await openTestAccounts(clock);
     const expiresAt = clock.now() + 1000;
     const { secret } = await readerKeys.create({ ...DRAFT, expiresAt }, 'anna');
@@ -99,7 +100,7 @@ describe('limits of keys', () => {
 
   it('permits left while the next block is drawn are not both given back and used', async () => {
     const { held } = await open({ requestsPerDay: 1_000_000 });
-    const clock = createHeldClock();
+    const clock = createVirtualClock();
     const ledger = createMemoryLedger(clock);
     const waiting: (() => void)[] = [];
     let changes = 0;
@@ -141,7 +142,7 @@ describe('limits of keys', () => {
     const { answered, readerKeys, held } = await open({ requestsPerDay: 1000 }, address);
     expect(await answered(400)).toBe(400);
     await readerKeys.close();
-    const { readerKeys: again } = await openTestAccounts(createHeldClock(), address);
+    const { readerKeys: again } = await openTestAccounts(createVirtualClock(), address);
     await again.refresh();
     const after = again.ring.get(held.id);
     let left = 0;
@@ -154,14 +155,14 @@ describe('limits of keys', () => {
     const address = await createPostgresDatabase();
     // As slow as can be: the database has a clock of its own.
     const { answered, readerKeys, held } = await open({ ratePerSecond: 1 }, address);
-    const { readerKeys: other } = await openTestAccounts(createHeldClock(), address);
+    const { readerKeys: other } = await openTestAccounts(createVirtualClock(), address);
     await other.refresh();
     expect(await answered(1)).toBe(1);
     const there = other.ring.get(held.id);
     expect(there).toEqual(held);
     // A meter for each request: none goes by a refusal that another has read.
     const waits = await Promise.all(
-      [...Array(20)].map(() => new KeyMeter(createHeldClock(), other.ledgers).admit(held)),
+      [...Array(20)].map(() => new KeyMeter(createVirtualClock(), other.ledgers).admit(held)),
     );
     expect(waits.filter((wait) => wait !== null).length).toBeGreaterThan(0);
     await readerKeys.remove(held.id);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { createHeldClock } from '../../test/fixtures/accounts.ts';
+import { createVirtualClock } from '../../test/fixtures/clocks.ts';
 import { LoginThrottle, sourceOf } from './login-throttle.ts';
 
 function setUp() {
-  const clock = createHeldClock();
+  const clock = createVirtualClock();
   const throttle = new LoginThrottle(clock);
   const fail = async (address: string, account: string, times = 1) => {
     for (let i = 0; i < times; i++) await throttle.begin(address, account);

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CHEAP } from '../../test/fixtures/accounts.ts';
-import { createVirtualClock } from '../../test/fixtures/virtual-clock.ts';
+import { createVirtualClock } from '../../test/fixtures/clocks.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { Standing } from './login-throttle.ts';

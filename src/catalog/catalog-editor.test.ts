@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { collect, tile, tilesIn } from '../../test/contracts/tile-store-tools.ts';
-import { openTestDatabase } from '../../test/fixtures/test-database.ts';
+import { openTestDatabase } from '../../test/fixtures/databases.ts';
 import type { Database } from '../db/database.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { createGridSetRegistry } from '../domain/grid-set.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { openTestDatabase } from '../../test/fixtures/test-database.ts';
+import { openTestDatabase } from '../../test/fixtures/databases.ts';
 import { createAreas } from '../catalog/areas.ts';
 import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { createReadArea, measure } from '../domain/named-area.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { freePort } from '../../test/fixtures/free-port.ts';
-import { openTestUpstream } from '../../test/fixtures/test-upstream.ts';
+import { freePort } from '../../test/fixtures/network.ts';
+import { openTestUpstream } from '../../test/fixtures/source-tools.ts';
 import { whenOver } from '../../test/fixtures/when-over.ts';
 import { createTimesFeed } from './feeds/times-feed.ts';
 import { requestFailure } from './request-failure.ts';

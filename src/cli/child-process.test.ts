@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { serialize } from 'node:v8';
 import { expect, it } from 'vitest';
 import { started } from '../../scripts/started.mjs';
-import { temporaryFolder } from '../../test/e2e/server.ts';
-import { FROM_SOURCES } from '../../test/fixtures/from-sources.ts';
+import { FROM_SOURCES } from '../../test/fixtures/processes.ts';
+import { temporaryFolder } from '../../test/fixtures/when-over.ts';
 import { loadSettings } from '../config/load-settings.ts';
 
 const FILE = fileURLToPath(new URL('../../dist/cli/child-process.js', import.meta.url));

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { eventually } from '../../test/fixtures/eventually.ts';
+import { openDatabaseProxy } from '../../test/fixtures/network.ts';
 import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
-import { openDatabaseProxy } from '../../test/fixtures/tcp-proxy.ts';
 import { whenOver } from '../../test/fixtures/when-over.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { systemClock } from '../lib/clock.ts';

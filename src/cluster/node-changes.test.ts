@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
+import { createSkippingClock } from '../../test/fixtures/clocks.ts';
 import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
-import { createSkippingClock } from '../../test/fixtures/skipping-clock.ts';
 import { whenOver } from '../../test/fixtures/when-over.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../../test/e2e/server.ts';
 import { eventually } from '../../test/fixtures/eventually.ts';
 import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
-import { whenOver } from '../../test/fixtures/when-over.ts';
+import { temporaryFolder, whenOver } from '../../test/fixtures/when-over.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';

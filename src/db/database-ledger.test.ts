@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../test/fixtures/virtual-clock.ts';
+import { createVirtualClock } from '../../test/fixtures/clocks.ts';
 import { Budget } from '../lib/budget.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { Database } from './database.ts';

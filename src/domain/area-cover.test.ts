@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { combOf } from '../../test/fixtures/comb.ts';
+import { combOf } from '../../test/fixtures/layers.ts';
 import { inLength } from '../../test/fixtures/length.ts';
 import { countCovered, createAreaCover, MAX_VISITS, type ZoomGeometry } from './area-cover.ts';
 import type { Polygon } from './bounds.ts';

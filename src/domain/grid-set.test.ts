@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { anyGridSet, anyPlace, customGridSet } from '../../test/fixtures/grid-arbitraries.ts';
+import { anyGridSet, anyPlace, customGridSet } from '../../test/fixtures/layers.ts';
 import { builtInGridSets } from './built-in-grid-sets.ts';
 import {
   boundsOfTile,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PLAIN_LAYER } from '../../test/fixtures/plain-layer.ts';
+import { PLAIN_LAYER } from '../../test/fixtures/layers.ts';
 import { builtInGridSets } from './built-in-grid-sets.ts';
 import { type Format, formatOf, formatOfExtension } from './format.ts';
 import { createGridSetRegistry } from './grid-set.ts';

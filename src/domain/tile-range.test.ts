@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { evenGutter } from '../../test/fixtures/even-gutter.ts';
-import { anyGridSet, anySubset, partOf, share } from '../../test/fixtures/grid-arbitraries.ts';
+import { anyGridSet, anySubset, evenGutter, partOf, share } from '../../test/fixtures/layers.ts';
 import type { Bounds } from './bounds.ts';
 import { builtInGridSets } from './built-in-grid-sets.ts';
 import { boundsOfRect, createGridSet, createGridSetRegistry, type GridSet, levelOf } from './grid-set.ts';

@@ -1,9 +1,8 @@
 import { readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openAccountApp } from '../../test/fixtures/account-app.ts';
-import { temporaryFolder } from '../../test/fixtures/accounts.ts';
-import { type LogEntry, recordingLogger } from '../../test/fixtures/http-app.ts';
+import { type LogEntry, openAccountApp, recordingLogger } from '../../test/fixtures/http-app.ts';
+import { temporaryFolder } from '../../test/fixtures/when-over.ts';
 import { systemClock } from '../lib/clock.ts';
 import { openAccessLog, withoutSecrets } from './access-log.ts';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { storedZip } from '../../test/fixtures/arcgis-bundles.ts';
+import { storedZip } from '../../test/fixtures/adopted-caches.ts';
 import { whenOver } from '../../test/fixtures/when-over.ts';
 import { checkImported } from '../config/check-imported.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';

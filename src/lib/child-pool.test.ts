@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { expect, it } from 'vitest';
-import { createVirtualClock } from '../../test/fixtures/virtual-clock.ts';
+import { createVirtualClock } from '../../test/fixtures/clocks.ts';
 import { messageKind } from './channel.ts';
 import { type Child, ChildPool } from './child-pool.ts';
 import { silentLogger } from './logger.ts';

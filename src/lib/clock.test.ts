@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { createVirtualClock } from '../../test/fixtures/virtual-clock.ts';
+import { createVirtualClock } from '../../test/fixtures/clocks.ts';
 import { ifLate, systemClock } from './clock.ts';
 import { createDeferred } from './deferred.ts';
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
-import { FROM_SOURCES } from '../../test/fixtures/from-sources.ts';
+import { FROM_SOURCES } from '../../test/fixtures/processes.ts';
 import { spawnThread, threadUrl } from './spawn-thread.ts';
 
 it("the URL of a thread is beside its caller, with the caller's extension", () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nextTurn } from '../../test/fixtures/virtual-clock.ts';
+import { nextTurn } from '../../test/fixtures/clocks.ts';
 import { collectYielding, createPace, withConcurrency } from './yielding.ts';
 
 it('results made one by one come in their order, and other work has its turns in the meantime', async () => {

@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { raise } from '../../test/contracts/tile-store-tools.ts';
-import {
-  type PipelineHarness,
-  pipelineHarnesses,
-  TILE_SIZE,
-  until,
-} from '../../test/fixtures/pipeline-harness.ts';
-import { photoLike } from '../../test/fixtures/sample-images.ts';
+import { until } from '../../test/fixtures/eventually.ts';
+import { photoLike } from '../../test/fixtures/pictures.ts';
+import { type PipelineHarness, pipelineHarnesses, TILE_SIZE } from '../../test/fixtures/pipeline-harness.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { formatOf } from '../domain/format.ts';
 import type { TileIndex } from '../domain/tile-key.ts';

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openMockTiles } from '../../test/fixtures/mock-tiles.ts';
+import { until } from '../../test/fixtures/eventually.ts';
+import { openMockTiles } from '../../test/fixtures/mock-sources.ts';
 import { type MockResponse, type MockWms, openMockWms } from '../../test/fixtures/mock-wms.ts';
 import {
   openPipelineHarness,
   type PipelineHarness,
   pipelineHarnesses,
-  until,
 } from '../../test/fixtures/pipeline-harness.ts';
-import { openTestUpstream } from '../../test/fixtures/test-upstream.ts';
+import { openTestUpstream } from '../../test/fixtures/source-tools.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import { type Format, formatOf } from '../domain/format.ts';
 import type { TileSource } from '../sources/tile-source.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type PipelineHarness, pipelineHarnesses, until } from '../../test/fixtures/pipeline-harness.ts';
+import { until } from '../../test/fixtures/eventually.ts';
+import { type PipelineHarness, pipelineHarnesses } from '../../test/fixtures/pipeline-harness.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { formatOf } from '../domain/format.ts';
 import { filledImage } from '../raster/decode-image.ts';

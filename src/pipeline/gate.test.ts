@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { tilesIn } from '../../test/contracts/tile-store-tools.ts';
-import { acceptImage } from '../../test/fixtures/accept-image.ts';
+import { until } from '../../test/fixtures/eventually.ts';
 import { type MockResponse, type MockWms, openMockWms } from '../../test/fixtures/mock-wms.ts';
 import { showsPlace } from '../../test/fixtures/mock-wms-pixels.ts';
-import { openPipelineHarness, type PipelineHarness, until } from '../../test/fixtures/pipeline-harness.ts';
+import { acceptImage } from '../../test/fixtures/pictures.ts';
+import { openPipelineHarness, type PipelineHarness } from '../../test/fixtures/pipeline-harness.ts';
 import { type Format, formatOf } from '../domain/format.ts';
 import { boundsOfTile } from '../domain/grid-set.ts';
 import { systemClock } from '../lib/clock.ts';

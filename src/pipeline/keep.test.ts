@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { raise } from '../../test/contracts/tile-store-tools.ts';
+import { createGate, until } from '../../test/fixtures/eventually.ts';
 import {
-  createGate,
   layerWithDenseTiles,
   type PipelineHarness,
   pipelineHarnesses,
-  until,
 } from '../../test/fixtures/pipeline-harness.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { createGridSubset } from '../domain/grid-subset.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { catalogOf, format, layerNamed } from '../../test/fixtures/http-app.ts';
-import { createManualClock } from '../../test/fixtures/pipeline-harness.ts';
-import { slopingTiles } from '../../test/fixtures/sloping-tiles.ts';
+import { createVirtualClock } from '../../test/fixtures/clocks.ts';
+import { catalogOf, format, layerNamed, slopingTiles } from '../../test/fixtures/http-app.ts';
 import { sizeOfRect } from '../domain/tile-rect.ts';
 import { createMapComposer, type MapRequest } from './map-composer.ts';
 import { planMap } from './map-plan.ts';
@@ -119,7 +118,7 @@ describe('a map of many layers', () => {
 
   it('a map is given up when it takes longer than a source may', async () => {
     const { read, waiting } = heldPipeline();
-    const clock = createManualClock();
+    const clock = createVirtualClock();
     const made = createMapComposer({ read }, undefined, clock).compose(asked());
     const refused = expect(made).rejects.toMatchObject({ code: 'source-timeout' });
     await turns(3);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { acceptImage } from '../../test/fixtures/accept-image.ts';
+import { acceptImage } from '../../test/fixtures/pictures.ts';
 import { type PipelineHarness, pipelineHarnesses, TILE_SIZE } from '../../test/fixtures/pipeline-harness.ts';
 import { formatOf } from '../domain/format.ts';
 import { createMemoryStore } from '../storage/segments/memory-store.ts';

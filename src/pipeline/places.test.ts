@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { tilesIn } from '../../test/contracts/tile-store-tools.ts';
-import { openPipelineHarness, TILE_SIZE, until } from '../../test/fixtures/pipeline-harness.ts';
+import { until } from '../../test/fixtures/eventually.ts';
+import { openPipelineHarness, TILE_SIZE } from '../../test/fixtures/pipeline-harness.ts';
 import { createGridSet } from '../domain/grid-set.ts';
 import { createGridSubset } from '../domain/grid-subset.ts';
 

@@ -1,13 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { raise } from '../../test/contracts/tile-store-tools.ts';
+import { createGate, until } from '../../test/fixtures/eventually.ts';
 import { inLength } from '../../test/fixtures/length.ts';
-import {
-  createGate,
-  openPipelineHarness,
-  type PipelineHarness,
-  until,
-} from '../../test/fixtures/pipeline-harness.ts';
+import { openPipelineHarness, type PipelineHarness } from '../../test/fixtures/pipeline-harness.ts';
 import { TilewardenError } from '../domain/errors.ts';
 
 /** The map's version is the number of truncations so far, from 1: an answer older than the last one is a fault. */

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { createGate, until } from '../../test/fixtures/eventually.ts';
 import {
-  createGate,
   openPipelineHarness,
   type PipelineHarness,
   pipelineHarnesses,
-  until,
 } from '../../test/fixtures/pipeline-harness.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { createMemoryStore } from '../storage/segments/memory-store.ts';

@@ -1,7 +1,7 @@
 import proj4 from 'proj4';
 import { expect, it } from 'vitest';
 import { inLength, isLong, randomSeed } from '../../test/fixtures/length.ts';
-import { paintImage } from '../../test/fixtures/sample-images.ts';
+import { paintImage } from '../../test/fixtures/pictures.ts';
 import type { MapPicture } from '../domain/bounds.ts';
 import { formatOf } from '../domain/format.ts';
 import { boundsOfTile, createGridSet, levelOf } from '../domain/grid-set.ts';

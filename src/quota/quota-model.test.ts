@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { createVirtualClock } from '../../test/fixtures/clocks.ts';
 import { inLength } from '../../test/fixtures/length.ts';
-import { createVirtualClock } from '../../test/fixtures/virtual-clock.ts';
 import { addRanks, rankOfRequests } from '../domain/page-rank.ts';
 import { createTileEvents } from '../domain/tile-events.ts';
 import { PAGE_SIZE, pageOf, type TileSetKey } from '../domain/tile-key.ts';

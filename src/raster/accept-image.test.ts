@@ -1,7 +1,6 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import { acceptImage } from '../../test/fixtures/accept-image.ts';
-import { photoLike } from '../../test/fixtures/sample-images.ts';
+import { acceptImage, photoLike } from '../../test/fixtures/pictures.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 
 const image = photoLike(64, 32);

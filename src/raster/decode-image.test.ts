@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { photoLike } from '../../test/fixtures/sample-images.ts';
+import { photoLike } from '../../test/fixtures/pictures.ts';
 import { decodeImage } from './decode-image.ts';
 
 const LIMITS = { maxPixels: 1_000_000 };

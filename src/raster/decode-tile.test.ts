@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { paintImage } from '../../test/fixtures/sample-images.ts';
+import { paintImage } from '../../test/fixtures/pictures.ts';
 import { decodeImage } from './decode-image.ts';
 import { decodeTile } from './decode-tile.ts';
 import { encodeImage } from './encode-image.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { inLength } from '../../test/fixtures/length.ts';
-import { mapLike, paintImage, photoLike } from '../../test/fixtures/sample-images.ts';
+import { mapLike, paintImage, photoLike } from '../../test/fixtures/pictures.ts';
 import { formatOf } from '../domain/format.ts';
 import { recogniseImage } from './check-structure.ts';
 import { decodeImage, type RasterImage } from './decode-image.ts';

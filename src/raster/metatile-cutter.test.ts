@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import { evenGutter } from '../../test/fixtures/even-gutter.ts';
-import { mapLike, paintImage, photoLike } from '../../test/fixtures/sample-images.ts';
+import { evenGutter } from '../../test/fixtures/layers.ts';
+import { mapLike, paintImage, photoLike } from '../../test/fixtures/pictures.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { recogniseImage } from './check-structure.ts';
 import { copyPart, decodeImage, type RasterImage, samplesOf } from './decode-image.ts';

@@ -18,8 +18,12 @@ import {
   losingStatements,
   type TestStores,
 } from '../../test/fixtures/pack-stores.ts';
-import { commands, restoredCommands } from '../../test/fixtures/removal-commands.ts';
-import { History, type SharedStores } from '../../test/fixtures/removal-history.ts';
+import {
+  commands,
+  History,
+  restoredCommands,
+  type SharedStores,
+} from '../../test/fixtures/removal-history.ts';
 import type { Database, Statements } from '../db/database.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';

@@ -1,9 +1,8 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { author } from '../../test/fixtures/author.ts';
-import { eventually } from '../../test/fixtures/eventually.ts';
-import { createGate } from '../../test/fixtures/pipeline-harness.ts';
-import { catalogOf } from '../../test/fixtures/removals.ts';
+import { createGate, eventually } from '../../test/fixtures/eventually.ts';
 import {
+  author,
+  catalogOfOne,
   openTaskFixture,
   type TaskFixture,
   type TaskFixtureOptions,
@@ -50,7 +49,7 @@ function open(lead: Lead): Cleaner {
   };
   const tasks = createTaskStore(fixture.database);
   return openCleaner({
-    catalog: catalogOf(tiles.bound, store),
+    catalog: catalogOfOne(tiles.bound, store),
     database: fixture.database,
     lead,
     marksOfTasks: () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { createVirtualClock } from '../../test/fixtures/clocks.ts';
 import { type LogEntry, recordingLogger } from '../../test/fixtures/http-app.ts';
-import { createManualClock } from '../../test/fixtures/pipeline-harness.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { guardFreeSpace } from './guard-free-space.ts';
 import { createMemoryStore } from './segments/memory-store.ts';
@@ -11,7 +11,7 @@ const TILE = { x: 0, y: 0, bytes: Buffer.from('tile'), createdAt: 1 };
 const PLENTY = { bsize: 4096, blocks: 1000, bavail: 500, files: 1000, ffree: 900 };
 
 function openGuarded(changes: Partial<Store> = {}) {
-  const clock = createManualClock();
+  const clock = createVirtualClock();
   const entries: LogEntry[] = [];
   const disk = { room: PLENTY };
   const store = guardFreeSpace(

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { author } from '../../test/fixtures/author.ts';
-import { openTaskFixture, type TaskFixture } from '../../test/fixtures/task-fixture.ts';
+import { author, openTaskFixture, type TaskFixture } from '../../test/fixtures/task-fixture.ts';
 
 let fixture: TaskFixture | null = null;
 

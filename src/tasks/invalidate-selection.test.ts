@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { tile } from '../../test/contracts/tile-store-tools.ts';
-import { author } from '../../test/fixtures/author.ts';
 import {
+  author,
   openTaskFixture,
   type TaskFixture,
   type TaskFixtureOptions,

@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { tilesIn } from '../../test/contracts/tile-store-tools.ts';
-import { author } from '../../test/fixtures/author.ts';
-import { createGate, layerWithDenseTiles, until } from '../../test/fixtures/pipeline-harness.ts';
+import { createGate, until } from '../../test/fixtures/eventually.ts';
+import { layerWithDenseTiles } from '../../test/fixtures/pipeline-harness.ts';
 import {
+  author,
   fill,
   noted,
   openTruncationFixture,
@@ -11,7 +12,7 @@ import {
   setsOf,
   TILE,
   type TruncationFixture,
-} from '../../test/fixtures/truncation-fixture.ts';
+} from '../../test/fixtures/task-fixture.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { formatOf } from '../domain/format.ts';
 import { createParameterFilter, parametersIdOf, selectParameters } from '../domain/parameter-filter.ts';

@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { author } from '../../test/fixtures/author.ts';
-import { eventually } from '../../test/fixtures/eventually.ts';
-import { createGate, until } from '../../test/fixtures/pipeline-harness.ts';
+import { createGate, eventually, until } from '../../test/fixtures/eventually.ts';
 import {
+  author,
   countStored,
   openTaskFixture,
   type TaskFixture,

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { combOf } from '../../test/fixtures/comb.ts';
+import { combOf, PLAIN_LAYER } from '../../test/fixtures/layers.ts';
 import { inLength } from '../../test/fixtures/length.ts';
-import { PLAIN_LAYER } from '../../test/fixtures/plain-layer.ts';
 import type { BoundLayer } from '../catalog/catalog.ts';
 import { MAX_VISITS, VISITS_PER_TURN } from '../domain/area-cover.ts';
 import { formatOf } from '../domain/format.ts';

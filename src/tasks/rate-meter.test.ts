@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { createManualClock } from '../../test/fixtures/pipeline-harness.ts';
+import { createVirtualClock } from '../../test/fixtures/clocks.ts';
 import { RateMeter } from './task-watch.ts';
 
 it('the time left follows the pace, and is unknown after half a minute without progress', () => {
-  const clock = createManualClock();
+  const clock = createVirtualClock();
   const meter = new RateMeter(clock, 0n);
   let processed = 0n;
   for (let second = 1; second <= 20; second++) {
@@ -24,7 +24,7 @@ it('the time left follows the pace, and is unknown after half a minute without p
 });
 
 it('the time left does not swing by more than a few times when tiles come in bursts', () => {
-  const clock = createManualClock();
+  const clock = createVirtualClock();
   const meter = new RateMeter(clock, 0n);
   const seen: number[] = [];
   for (let second = 1; second <= 300; second++) {

@@ -1,7 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
-import { author } from '../../test/fixtures/author.ts';
-import { createGate, until } from '../../test/fixtures/pipeline-harness.ts';
-import { openTaskFixture, type TaskFixture } from '../../test/fixtures/task-fixture.ts';
+import { createGate, until } from '../../test/fixtures/eventually.ts';
+import { author, openTaskFixture, type TaskFixture } from '../../test/fixtures/task-fixture.ts';
 
 let fixture: TaskFixture | null = null;
 

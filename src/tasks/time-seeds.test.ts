@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createHeldClock } from '../../test/fixtures/accounts.ts';
+import { createVirtualClock } from '../../test/fixtures/clocks.ts';
 import { eventually } from '../../test/fixtures/eventually.ts';
 import { openTaskFixture } from '../../test/fixtures/task-fixture.ts';
 import { whenOver } from '../../test/fixtures/when-over.ts';
@@ -14,7 +14,7 @@ const MINUTE = 60_000;
 async function openWeather() {
   let values = readTimeValues(['2026-01-01']);
   let seededUntil: number | null = null;
-  const clock = createHeldClock();
+  const clock = createVirtualClock();
   const filter = createTimeFilter({
     name: 'TIME',
     list: () => ({ values, revision: 0 }),

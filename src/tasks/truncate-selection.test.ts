@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { layerWithDenseTiles } from '../../test/fixtures/pipeline-harness.ts';
-import { fill, openTruncationFixture, setsOf, TILE } from '../../test/fixtures/truncation-fixture.ts';
+import { fill, openTruncationFixture, setsOf, TILE } from '../../test/fixtures/task-fixture.ts';
 import type { Bounds } from '../domain/bounds.ts';
 import { presentTiles } from '../storage/read-tiles.ts';
 

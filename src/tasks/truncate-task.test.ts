@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { author } from '../../test/fixtures/author.ts';
-import { eventually } from '../../test/fixtures/eventually.ts';
-import { createGate, layerWithDenseTiles, until } from '../../test/fixtures/pipeline-harness.ts';
+import { createGate, eventually, until } from '../../test/fixtures/eventually.ts';
+import { layerWithDenseTiles } from '../../test/fixtures/pipeline-harness.ts';
 import {
+  author,
   countStored,
   openTaskFixture,
   type TaskFixture,

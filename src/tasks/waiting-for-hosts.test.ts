@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { author } from '../../test/fixtures/author.ts';
+import { createSkippingClock } from '../../test/fixtures/clocks.ts';
 import { eventually } from '../../test/fixtures/eventually.ts';
-import { createSkippingClock } from '../../test/fixtures/skipping-clock.ts';
-import { openTaskFixture, type TaskFixture } from '../../test/fixtures/task-fixture.ts';
+import { author, openTaskFixture, type TaskFixture } from '../../test/fixtures/task-fixture.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { HostClosed } from '../domain/upstream-status.ts';
 import type { SourceRequest, SourceResult } from '../sources/tile-source.ts';

@@ -1,8 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { tile } from '../../test/contracts/tile-store-tools.ts';
-import { author } from '../../test/fixtures/author.ts';
-import { createSkippingClock } from '../../test/fixtures/skipping-clock.ts';
-import { openTaskFixture, type TaskFixture } from '../../test/fixtures/task-fixture.ts';
+import { createSkippingClock } from '../../test/fixtures/clocks.ts';
+import { author, openTaskFixture, type TaskFixture } from '../../test/fixtures/task-fixture.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';

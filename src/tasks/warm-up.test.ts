@@ -1,7 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
-import { author } from '../../test/fixtures/author.ts';
 import { eventually } from '../../test/fixtures/eventually.ts';
-import { openTaskFixture, type TaskFixture } from '../../test/fixtures/task-fixture.ts';
+import { author, openTaskFixture, type TaskFixture } from '../../test/fixtures/task-fixture.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createDeferred } from '../lib/deferred.ts';
 import { silentLogger } from '../lib/logger.ts';

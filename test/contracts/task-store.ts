@@ -9,7 +9,7 @@ import { createTaskStore, type NewTask, type TaskStore } from '../../src/tasks/s
 import type { Task, TaskRequest } from '../../src/tasks/task.ts';
 import { scheduleAuthor, type TaskKey } from '../../src/tasks/task-draft.ts';
 import { stepsOf } from '../../src/tasks/task-plan.ts';
-import { author } from '../fixtures/author.ts';
+import { author } from '../fixtures/task-fixture.ts';
 
 export const WIDE = { owner: 'a', freeThreads: 100, workers: 1 } as const;
 

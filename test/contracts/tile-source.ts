@@ -5,8 +5,8 @@ import { type Format, formatOf } from '../../src/domain/format.ts';
 import { createGridSubset } from '../../src/domain/grid-subset.ts';
 import { metatileAt, metatileImage } from '../../src/domain/metatile.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../../src/sources/tile-source.ts';
-import { acceptImage } from '../fixtures/accept-image.ts';
-import { evenGutter } from '../fixtures/even-gutter.ts';
+import { evenGutter } from '../fixtures/layers.ts';
+import { acceptImage } from '../fixtures/pictures.ts';
 
 /** A driver provides this to run the contract below on its source. */
 export interface TileSourceHarness {

@@ -6,14 +6,14 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { basic } from '../fixtures/accounts.ts';
 import { eventually, WAIT_TIMEOUT_MS } from '../fixtures/eventually.ts';
-import { CHEAP_PASSWORDS } from '../fixtures/first-data.ts';
-import { freePort } from '../fixtures/free-port.ts';
 import { inTurn } from '../fixtures/length.ts';
 import { needs, programPath } from '../fixtures/needs.ts';
+import { freePort } from '../fixtures/network.ts';
 import { openOidcIssuer } from '../fixtures/oidc-issuer.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
-import { whenOver } from '../fixtures/when-over.ts';
-import { ADMIN_PASSWORD, runTilewarden, startServer, temporaryFolder } from './server.ts';
+import { CHEAP_PASSWORDS } from '../fixtures/shared-services-host.ts';
+import { temporaryFolder, whenOver } from '../fixtures/when-over.ts';
+import { ADMIN_PASSWORD, runTilewarden, startServer } from './server.ts';
 import { openServer } from './server-in-process.ts';
 
 const NEW_PASSWORD = 'a sentence I shall remember';

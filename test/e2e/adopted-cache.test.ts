@@ -5,13 +5,14 @@ import { BlobServiceClient, StorageSharedKeyCredential } from '@azure/storage-bl
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { getOrCreate } from '../../src/lib/get-or-create.ts';
 import { encodeImage } from '../../src/raster/encode-image.ts';
+import { type PlacedTile, writeGeoWebCache, writeMapProxy, writeXyz } from '../fixtures/adopted-caches.ts';
 import { writeMbtiles, writeMbtilesRows } from '../fixtures/archives.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
-import { type PlacedTile, writeGeoWebCache, writeMapProxy, writeXyz } from '../fixtures/old-caches.ts';
-import { paintImage } from '../fixtures/sample-images.ts';
+import { paintImage } from '../fixtures/pictures.ts';
 import { sharedAzure } from '../fixtures/shared-services.ts';
-import { freshData, startServer, temporaryFolder } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
+import { freshData, startServer } from './server.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
 const DARK = '?STYLES=dark';

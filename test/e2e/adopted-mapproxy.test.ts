@@ -17,8 +17,7 @@ import { openOldCaches } from '../../src/sources/adopted/old-caches.ts';
 import { openMockWms } from '../fixtures/mock-wms.ts';
 import { type Place, showsPlace } from '../fixtures/mock-wms-pixels.ts';
 import { needs, programPath } from '../fixtures/needs.ts';
-import { whenOver } from '../fixtures/when-over.ts';
-import { temporaryFolder } from './server.ts';
+import { temporaryFolder, whenOver } from '../fixtures/when-over.ts';
 
 /** Its rows are 3 and 6: no power of two, and not as many as its columns. */
 const UTM = createGridSet({

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeImage } from '../../src/raster/decode-image.ts';
+import { openTestPostgis, type PostgresCluster, statement } from '../fixtures/databases.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
-import { openTestPostgis } from '../fixtures/postgis.ts';
-import { type PostgresCluster, statement } from '../fixtures/postgres-cluster.ts';
-import { type RunningServer, startServer, temporaryFolder } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
+import { type RunningServer, startServer } from './server.ts';
 
 type Box = readonly [number, number, number, number];
 

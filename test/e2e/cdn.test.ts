@@ -1,15 +1,58 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { freePort } from '../fixtures/free-port.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
-import { needs } from '../fixtures/needs.ts';
-import { openVarnish } from '../fixtures/varnish.ts';
+import { needs, programPath } from '../fixtures/needs.ts';
+import { freePort } from '../fixtures/network.ts';
+import { isAnswering, openDaemon } from '../fixtures/processes.ts';
 import { startServer } from './server.ts';
 import { LAYER, pictureOf, roadsConfig, speakTo, type TaskServer, type TileAt } from './task-server.ts';
 
 const INSIDE: TileAt = { z: 10, x: 540, y: 340 };
 const OUTSIDE: TileAt = { z: 10, x: 100, y: 700 };
+
+/** A real Varnish with its xkey module, in front of a server. */
+async function openVarnish(port: number, backend: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-varnish-'));
+  const file = join(folder, 'tiles.vcl');
+  writeFileSync(file, vclFor(new URL(backend)));
+  const args = ['-F', '-j', 'none', '-n', join(folder, 'work'), '-a', `127.0.0.1:${port}`, '-f', file];
+  const url = `http://127.0.0.1:${port}`;
+  const daemon = await openDaemon(programPath('varnish'), [...args, '-s', 'malloc,64m'], {
+    isReady: () => isAnswering(url),
+  });
+  return {
+    url,
+    async close(): Promise<void> {
+      await daemon.end('SIGTERM');
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+/** As docs/cdn.md has it. */
+function vclFor({ hostname, port }: URL): string {
+  return `vcl 4.1;
+import xkey;
+backend tilewarden { .host = "${hostname}"; .port = "${port}"; }
+acl purgers { "127.0.0.1"; }
+sub vcl_recv {
+  if (req.method == "PURGE") {
+    if (client.ip !~ purgers) { return (synth(403)); }
+    if (!req.http.xkey-purge) { return (synth(400)); }
+    set req.http.purged = xkey.purge(req.http.xkey-purge);
+    return (synth(200, "Purged " + req.http.purged));
+  }
+}
+sub vcl_deliver {
+  if (obj.hits > 0) { set resp.http.X-CDN = "HIT"; } else { set resp.http.X-CDN = "MISS"; }
+  unset resp.http.xkey;
+}
+`;
+}
 
 describe('a server behind Varnish', needs('varnish'), () => {
   let wms: MockWms;
@@ -26,7 +69,7 @@ server: { surrogateKeys: xkey }
 purge: [{ name: cdn, url: 'http://127.0.0.1:${cdnPort}/' }]
 ${roadsConfig(wms, { layers: '    expireClients: 86400' })}`;
     server = speakTo(await startServer({ config, expectedLog: /a delivery failed/, outlivesTest: true }));
-    cdn = await openVarnish(cdnPort, { backend: server.url });
+    cdn = await openVarnish(cdnPort, server.url);
   });
   afterAll(async () => {
     await cdn?.close();
@@ -126,7 +169,7 @@ ${roadsConfig(wms, { layers: '    expireClients: 86400' })}`;
     const [failing] = await eventually('an attempt', deliveries, ([last]) => (last?.attempts ?? 0) > 0);
     expect(failing).toMatchObject({ name: 'cdn', kind: 'purge', state: 'pending' });
     expect(failing?.lastError).toBe('The target cannot be reached: nothing listens there.');
-    cdn = await openVarnish(cdnPort, { backend: server.url });
+    cdn = await openVarnish(cdnPort, server.url);
     await eventually('the purge is over', deliveries, ([last]) => last?.state === 'delivered');
     expect((await seen(INSIDE)).version).toBe(2);
   });

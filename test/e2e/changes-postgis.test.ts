@@ -2,14 +2,13 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { changesSql } from '../../src/changes/feeds/changes-sql.ts';
+import { openTestPostgis, statement } from '../fixtures/databases.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { inLength, randomSeed } from '../fixtures/length.ts';
-import { openMapServer } from '../fixtures/mapserver/mapserver.ts';
+import { openMapServer } from '../fixtures/mapserver.ts';
 import { needs, programPath } from '../fixtures/needs.ts';
-import { openTestPostgis } from '../fixtures/postgis.ts';
-import { statement } from '../fixtures/postgres-cluster.ts';
-import { whenOver } from '../fixtures/when-over.ts';
-import { type RunningServer, startServer, temporaryFolder } from './server.ts';
+import { temporaryFolder, whenOver } from '../fixtures/when-over.ts';
+import { type RunningServer, startServer } from './server.ts';
 import { openServer } from './server-in-process.ts';
 
 const TABLE = 'public.tile_changes';

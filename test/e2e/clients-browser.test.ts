@@ -1,18 +1,19 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createRequire } from 'node:module';
+import { dirname, extname, join, normalize } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { started } from '../../scripts/started.mjs';
 import { decodeImage, type RasterImage } from '../../src/raster/decode-image.ts';
+import { createReaderKey } from '../fixtures/accounts.ts';
 import { WAIT_TIMEOUT_MS } from '../fixtures/eventually.ts';
-import { type ModuleServer, openModuleServer } from '../fixtures/module-server.ts';
 import { needs } from '../fixtures/needs.ts';
-import { createReaderKey } from '../fixtures/reader-key.ts';
+import { openHttpServer } from '../fixtures/network.ts';
 import { sharedBrowser, sharedMapServer } from '../fixtures/shared-services.ts';
-import { temporaryFolder } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
 const SIDE = 512;
@@ -70,6 +71,31 @@ const MAPLIBRE = PAGE(
   '<link rel="stylesheet" href="/maplibre-gl/dist/maplibre-gl.css"><script type="importmap">{ "imports": { "maplibre-gl": "/maplibre-gl/dist/maplibre-gl.mjs" } }</script>',
 );
 const HTML = 'text/html';
+const TYPES: Readonly<Record<string, string>> = {
+  '.mjs': 'text/javascript',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.png': 'image/png',
+};
+
+/** Serves the pages, and below `/{package}/` the files of these packages. */
+function openModuleServer(
+  packages: readonly string[],
+  pages: ReadonlyMap<string, { readonly type: string; readonly body: string }>,
+) {
+  const require = createRequire(import.meta.url);
+  const folders = new Map(packages.map((name) => [name, dirname(require.resolve(`${name}/package.json`))]));
+  return openHttpServer(async (request, response) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://here');
+    const page = pages.get(pathname);
+    if (page) return void response.setHeader('Content-Type', page.type).end(page.body);
+    const [, name = '', ...rest] = normalize(pathname).split('/');
+    const folder = folders.get(name);
+    const file = folder && (await readFile(join(folder, ...rest)).catch(() => null));
+    if (!file) return void response.writeHead(404).end();
+    response.setHeader('Content-Type', TYPES[extname(pathname)] ?? 'application/octet-stream').end(file);
+  });
+}
 
 describe('the page of a layer', needs('chromium', 'mapserver'), () => {
   let folder: string;
@@ -81,7 +107,7 @@ describe('the page of a layer', needs('chromium', 'mapserver'), () => {
   ]);
   let mapServer: { readonly url: string };
   let server: OpenServer;
-  let modules: ModuleServer;
+  let modules: Awaited<ReturnType<typeof openModuleServer>>;
   let browser: Browser;
   /** Shows the page of the layer. */
   let page: Page;

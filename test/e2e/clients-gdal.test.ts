@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { decodeImage, type RasterImage } from '../../src/raster/decode-image.ts';
+import { createReaderKey } from '../fixtures/accounts.ts';
 import { needs } from '../fixtures/needs.ts';
-import { createReaderKey } from '../fixtures/reader-key.ts';
 import { openServerBeforeMapServer, type ServerBeforeMapServer } from './server-before-mapserver.ts';
 
 const TILE = 256;

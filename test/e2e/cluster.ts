@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import type { MockWms } from '../fixtures/mock-wms.ts';
 import { createPostgresDatabase, sharedS3 } from '../fixtures/shared-services.ts';
-import { type RunningNode, type ServerOptions, startServer, startWorker, temporaryFolder } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
+import { type RunningNode, type ServerOptions, startServer, startWorker } from './server.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 import { openWms, roadsConfig, speakTo, type TaskCalls, type TaskServer } from './task-server.ts';
 

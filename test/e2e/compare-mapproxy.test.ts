@@ -2,14 +2,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { isAnswering, openDaemon } from '../fixtures/daemon.ts';
 import { openDrawingServer } from '../fixtures/drawing-server.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { freePort } from '../fixtures/free-port.ts';
 import { needs } from '../fixtures/needs.ts';
+import { freePort } from '../fixtures/network.ts';
 import { openNginx } from '../fixtures/nginx.ts';
-import { whenOver } from '../fixtures/when-over.ts';
-import { runTilewarden, startServer, temporaryFolder } from './server.ts';
+import { isAnswering, openDaemon } from '../fixtures/processes.ts';
+import { temporaryFolder, whenOver } from '../fixtures/when-over.ts';
+import { runTilewarden, startServer } from './server.ts';
 
 /** As its template writes it, with a layer of two grids. */
 const mapProxyYaml = (wms: string) => `

@@ -1,11 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { decodeImage } from '../../src/raster/decode-image.ts';
-import { eventually } from '../fixtures/eventually.ts';
+import { eventually, untilStored } from '../fixtures/eventually.ts';
+import type { MockResponse } from '../fixtures/mock-wms.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
-import type { MockResponse } from '../fixtures/mock-wms-answers.ts';
-import { untilStored } from '../fixtures/until-stored.ts';
-import { whenOver } from '../fixtures/when-over.ts';
-import { temporaryFolder } from './server.ts';
+import { temporaryFolder, whenOver } from '../fixtures/when-over.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
 const gridSets = [{ name: 'EPSG:900913', zoomStop: 6 }];

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
 import { type ConsolePage, holdRequests, openConsole } from './console-browser.ts';
-import { temporaryFolder } from './server.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
 const SQUARE = '{"type":"Polygon","coordinates":[[[0,0],[40,0],[40,40],[0,40],[0,0]]]}';

@@ -10,9 +10,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
-import { whenOver } from '../fixtures/when-over.ts';
+import { temporaryFolder, whenOver } from '../fixtures/when-over.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
-import { ADMIN_PASSWORD, temporaryFolder } from './server.ts';
+import { ADMIN_PASSWORD } from './server.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
 /** With characters that are special in a shell, a query and a script. */

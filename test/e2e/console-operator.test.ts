@@ -94,7 +94,11 @@ describe('the console of a daily operator', needs('chromium'), () => {
     await page.getByLabel('Select world').check();
     await page.getByRole('button', { name: 'Disable (1)' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click();
-    await results.getByText('It comes from the configuration file, or is built in while that declares no layers: change it there.').waitFor();
+    await results
+      .getByText(
+        'It comes from the configuration file, or is built in while that declares no layers: change it there.',
+      )
+      .waitFor();
   });
 
   it('the page of a task shows its progress by zoom', async () => {

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
-import { runTilewarden, startServer, temporaryFolder, writeConfig } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
+import { runTilewarden, startServer, writeConfig } from './server.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 import { openWms } from './task-server.ts';
 

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { eventually } from '../fixtures/eventually.ts';
+import { eventually, untilStored } from '../fixtures/eventually.ts';
 import { GEOSERVER_LOGIN, type MockGeoServer, openMockGeoServer } from '../fixtures/mock-geoserver.ts';
-import { untilStored } from '../fixtures/until-stored.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
 let geoserver: MockGeoServer;

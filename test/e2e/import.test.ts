@@ -8,7 +8,7 @@ import { COMMANDS } from '../../src/cli/commands.ts';
 import { runCli } from '../../src/cli/run-cli.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { inLength } from '../fixtures/length.ts';
-import { temporaryFolder } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
 import { openServer } from './server-in-process.ts';
 
 async function run(...args: readonly string[]) {

@@ -2,12 +2,12 @@ import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openTestPostgis, type PostgresCluster, statement } from '../fixtures/databases.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { inLength } from '../fixtures/length.ts';
 import { needs } from '../fixtures/needs.ts';
-import { openTestPostgis } from '../fixtures/postgis.ts';
-import { type PostgresCluster, statement } from '../fixtures/postgres-cluster.ts';
-import { type RunningServer, startServer, temporaryFolder } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
+import { type RunningServer, startServer } from './server.ts';
 
 const METER = new URL('../../bench/harness/turn-meter.mjs', import.meta.url).href;
 /** Beside other tests memory is slower: the longest turn of a million was 81 ms once, 12 to 28 ms alone. */

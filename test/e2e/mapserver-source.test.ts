@@ -11,9 +11,9 @@ import { openUpstreamClient, type UpstreamClient } from '../../src/sources/upstr
 import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
 import { wmsSourceOptions } from '../../src/sources/wms/map-request.ts';
 import { openWmsSource } from '../../src/sources/wms/wms-source.ts';
-import { acceptImage } from '../fixtures/accept-image.ts';
-import { evenGutter } from '../fixtures/even-gutter.ts';
+import { evenGutter } from '../fixtures/layers.ts';
 import { needs } from '../fixtures/needs.ts';
+import { acceptImage } from '../fixtures/pictures.ts';
 import { sharedMapServer } from '../fixtures/shared-services.ts';
 
 const TILE = 256;

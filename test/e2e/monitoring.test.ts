@@ -7,7 +7,7 @@ import { dump, load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { needs, programPath } from '../fixtures/needs.ts';
-import { temporaryFolder } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
 import { openServer } from './server-in-process.ts';
 
 interface Rule {

@@ -15,7 +15,7 @@ import { soon } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { type Place, showsPlace } from '../fixtures/mock-wms-pixels.ts';
 import { needs, programPath } from '../fixtures/needs.ts';
-import { temporaryFolder } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
 async function run(program: string, args: readonly string[], cwd: string): Promise<void> {

@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { started } from '../../scripts/started.mjs';
 import { encodeImage } from '../../src/raster/encode-image.ts';
+import { type PlacedTile, writeGeoWebCache, writeMapProxy } from '../fixtures/adopted-caches.ts';
 import { soon } from '../fixtures/eventually.ts';
-import { CHEAP_PASSWORDS } from '../fixtures/first-data.ts';
-import { freePort } from '../fixtures/free-port.ts';
 import { openMockWms } from '../fixtures/mock-wms.ts';
-import { type PlacedTile, writeGeoWebCache, writeMapProxy } from '../fixtures/old-caches.ts';
-import { paintImage } from '../fixtures/sample-images.ts';
-import { temporaryFolder } from './server.ts';
+import { freePort } from '../fixtures/network.ts';
+import { paintImage } from '../fixtures/pictures.ts';
+import { CHEAP_PASSWORDS } from '../fixtures/shared-services-host.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 

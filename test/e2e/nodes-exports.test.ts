@@ -9,9 +9,9 @@ import { openS3Objects } from '../../src/storage/s3/s3-objects.ts';
 import { s3StoreOptions } from '../../src/storage/s3/s3-store-options.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
-import { openDatabaseProxy, openTcpProxy, type TcpProxy } from '../fixtures/tcp-proxy.ts';
+import { openDatabaseProxy, openTcpProxy, type TcpProxy } from '../fixtures/network.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
 import { type Cluster, openCluster } from './cluster.ts';
-import { temporaryFolder } from './server.ts';
 import { LAYER, type TaskCalls, type TaskServer } from './task-server.ts';
 
 interface Export {

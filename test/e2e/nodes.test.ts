@@ -7,9 +7,9 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
-import { whenOver } from '../fixtures/when-over.ts';
+import { temporaryFolder, whenOver } from '../fixtures/when-over.ts';
 import { type Cluster, type OpenNode, openCluster } from './cluster.ts';
-import { type RunningNode, runTilewarden, temporaryFolder } from './server.ts';
+import { type RunningNode, runTilewarden } from './server.ts';
 import { LAYER, tilesOf } from './task-server.ts';
 
 const TRUNCATE = `<truncateLayer><layerName>${LAYER}</layerName></truncateLayer>`;

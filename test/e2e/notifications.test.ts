@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
-import { freePort } from '../fixtures/free-port.ts';
-import { whenOver } from '../fixtures/when-over.ts';
-import { startServer, temporaryFolder } from './server.ts';
+import { freePort } from '../fixtures/network.ts';
+import { temporaryFolder, whenOver } from '../fixtures/when-over.ts';
+import { startServer } from './server.ts';
 import { openServer } from './server-in-process.ts';
 import { LAYER, openWms, roadsConfig, speakTo } from './task-server.ts';
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { started } from '../../scripts/started.mjs';
 import { eventually } from '../fixtures/eventually.ts';
-import { temporaryFolder } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { snippetOf } from '../fixtures/configurations.ts';
 import { needs } from '../fixtures/needs.ts';
 import { openNginx } from '../fixtures/nginx.ts';
-import { snippetOf } from '../fixtures/recipe.ts';
 import { rawRequest } from '../security/raw-request.ts';
 import { openServer } from './server-in-process.ts';
 

@@ -3,13 +3,13 @@ import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually } from '../fixtures/eventually.ts';
+import { eventually, untilStored } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { childrenOf, isAlive } from '../fixtures/processes.ts';
-import { untilStored } from '../fixtures/until-stored.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
 import { askWho, basicOf } from '../security/login-flood.ts';
 import { rawRequest } from '../security/raw-request.ts';
-import { expectCleanLog, type RunningServer, startServer, temporaryFolder } from './server.ts';
+import { expectCleanLog, type RunningServer, startServer } from './server.ts';
 
 const PROCESSES = 3;
 /** One that is killed while it starts is tried again; pieces of its workers go to others. */

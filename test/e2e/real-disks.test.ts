@@ -13,11 +13,10 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { started } from '../../scripts/started.mjs';
-import { eventually } from '../fixtures/eventually.ts';
+import { pictureLayer } from '../fixtures/configurations.ts';
+import { eventually, untilStored } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
-import { pictureLayer } from '../fixtures/picture-layer.ts';
 import { openStoreIn } from '../fixtures/segment-store.ts';
-import { untilStored } from '../fixtures/until-stored.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 const SETTINGS = `log: { level: error }

@@ -7,9 +7,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openMockTiles } from '../fixtures/mock-tiles.ts';
+import { mergedConfiguration, snippetOf } from '../fixtures/configurations.ts';
+import { openMockTiles } from '../fixtures/mock-sources.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
-import { mergedConfiguration, snippetOf } from '../fixtures/recipe.ts';
 import { whenFileOver } from '../fixtures/when-over.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 

@@ -1,12 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
-import { type FaultProxy, openFaultProxy } from '../fixtures/fault-proxy.ts';
 import { needs } from '../fixtures/needs.ts';
-import { runCommand } from '../fixtures/run-command.ts';
+import { type FaultProxy, openFaultProxy } from '../fixtures/network.ts';
 import { createPostgresDatabase, sharedS3 } from '../fixtures/shared-services.ts';
-import { whenOver } from '../fixtures/when-over.ts';
+import { temporaryFolder, whenOver } from '../fixtures/when-over.ts';
 import { type Cluster, openCluster } from './cluster.ts';
-import { runTilewarden, temporaryFolder, writeConfig } from './server.ts';
+import { runCommand, runTilewarden, writeConfig } from './server.ts';
 import { openServer } from './server-in-process.ts';
 import { LAYER, type OpenTaskServer, roadsConfig, speakTo, type TileAt } from './task-server.ts';
 

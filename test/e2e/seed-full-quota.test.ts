@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { encodeImage } from '../../src/raster/encode-image.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { format } from '../fixtures/http-app.ts';
-import { photoLike } from '../fixtures/sample-images.ts';
+import { photoLike } from '../fixtures/pictures.ts';
 import { openServer } from './server-in-process.ts';
 import { type OpenTaskServer, type ShownTask, speakTo } from './task-server.ts';
 

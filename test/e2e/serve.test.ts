@@ -3,8 +3,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
-import { runCommand } from '../fixtures/run-command.ts';
-import { type RunningServer, runTilewarden, startServer, temporaryFolder, writeConfig } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
+import { type RunningServer, runCommand, runTilewarden, startServer, writeConfig } from './server.ts';
 import { openServer } from './server-in-process.ts';
 import { LAYER, openWms, roadsConfig } from './task-server.ts';
 

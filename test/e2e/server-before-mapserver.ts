@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { started } from '../../scripts/started.mjs';
 import { sharedMapServer } from '../fixtures/shared-services.ts';
-import { temporaryFolder } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
 /** A server in this process with layers from MapServer, and a folder for the programs that read from it. */

@@ -10,7 +10,7 @@ import { openApp } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { systemRandom } from '../../src/lib/random.ts';
-import { keepLog, whenFileOver, whenOver } from '../fixtures/when-over.ts';
+import { keepLog, temporaryFolder, whenFileOver, whenOver } from '../fixtures/when-over.ts';
 import {
   ADMIN_PASSWORD,
   authorizationFor,
@@ -18,7 +18,6 @@ import {
   freshData,
   type RunningServer,
   type ServerOptions,
-  temporaryFolder,
   writeConfig,
 } from './server.ts';
 

@@ -1,15 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { started } from '../../scripts/started.mjs';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { runCli } from '../../src/cli/run-cli.ts';
 import { eventually, soon } from '../fixtures/eventually.ts';
-import { ADMIN_PASSWORD, CHEAP_PASSWORDS } from '../fixtures/first-data.ts';
 import { firstData } from '../fixtures/shared-services.ts';
-import { keepLog, whenFileOver, whenOver } from '../fixtures/when-over.ts';
+import { ADMIN_PASSWORD, CHEAP_PASSWORDS } from '../fixtures/shared-services-host.ts';
+import { keepLog, temporaryFolder, whenFileOver, whenOver } from '../fixtures/when-over.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const READY = /^Tilewarden is ready at (https?:\/\/\S+)\/$/m;
@@ -117,6 +118,22 @@ export async function runTilewarden(
   return soon(`tilewarden ${args.join(' ')} ends`, finished, () => child.output.stdout + child.output.stderr);
 }
 
+/**
+ * The same in this process: a process of its own takes longer to start than to work. For commands
+ * that neither serve nor wait for signals.
+ *
+ *   const { code, stdout, stderr } = await runCommand(['seed', 'roads'], { TILEWARDEN_SERVER: server.url });
+ */
+export async function runCommand(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  const [stdout, stderr]: [string[], string[]] = [[], []];
+  const out = (text: string) => void stdout.push(text);
+  const err = (text: string) => void stderr.push(text);
+  const code = await runCli(args, COMMANDS, { out, err, columns: null });
+  vi.unstubAllEnvs();
+  return { code, stdout: stdout.join(''), stderr: stderr.join('') };
+}
+
 /** Empty if accounts are stored elsewhere or the password is another one; otherwise with the administrator. */
 export async function freshData({ config = '', env = {}, args = [] }: ServerOptions): Promise<string> {
   const data = temporaryFolder();
@@ -125,12 +142,6 @@ export async function freshData({ config = '', env = {}, args = [] }: ServerOpti
   cpSync(folder, data, { recursive: true });
   authorizations.set(data, `Bearer ${token}`);
   return data;
-}
-
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-e2e-'));
-  whenOver(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
-  return folder;
 }
 
 export function writeConfig(yaml: string): string {

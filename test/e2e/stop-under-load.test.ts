@@ -1,9 +1,10 @@
 import { Agent, type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
+import { pictureLayer } from '../fixtures/configurations.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { inLength, inTurn } from '../fixtures/length.ts';
-import { pictureLayer } from '../fixtures/picture-layer.ts';
-import { type RunningServer, startServer, temporaryFolder } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
+import { type RunningServer, startServer } from './server.ts';
 
 const PROCESSES = inTurn([1, 3]);
 const CALLERS = 60;

@@ -11,11 +11,10 @@
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { builtInGridSets } from '../../src/domain/built-in-grid-sets.ts';
 import { decodeImage } from '../../src/raster/decode-image.ts';
-import { eventually } from '../fixtures/eventually.ts';
+import { eventually, untilStored } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { expectedImage } from '../fixtures/mock-wms-pixels.ts';
 import { childrenOf } from '../fixtures/processes.ts';
-import { untilStored } from '../fixtures/until-stored.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { type RunningServer, startServer } from './server.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { started } from '../../scripts/started.mjs';
 import { eventually } from '../fixtures/eventually.ts';
-import { runCommand } from '../fixtures/run-command.ts';
-import { ADMIN_PASSWORD, temporaryFolder } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
+import { ADMIN_PASSWORD, runCommand } from './server.ts';
 import { openServer } from './server-in-process.ts';
 import { LAYER, openWms, roadsConfig, shareOpenTaskServer, type TaskServer, tilesOf } from './task-server.ts';
 

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import { needs } from '../fixtures/needs.ts';
-import { runCommand } from '../fixtures/run-command.ts';
 import { sharedMapServer } from '../fixtures/shared-services.ts';
-import { ADMIN_PASSWORD } from './server.ts';
+import { ADMIN_PASSWORD, runCommand } from './server.ts';
 import { openServer } from './server-in-process.ts';
 
 const HALF_WORLD = 20037508.342789244;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
 import { createPostgresDatabase } from '../fixtures/shared-services.ts';
-import { runTilewarden, temporaryFolder } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
+import { runTilewarden } from './server.ts';
 import { openWms, startTaskServer, tilesOf } from './task-server.ts';
 
 describe('tasks in PostgreSQL', () => {

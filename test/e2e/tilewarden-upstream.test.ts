@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import { vectorTile, writeMbtiles } from '../fixtures/archives.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { temporaryFolder } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
 const TILE = vectorTile('roads');

@@ -4,7 +4,7 @@ import { openDatabase } from '../../src/db/open-database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { openMockWeather } from '../fixtures/mock-weather.ts';
+import { openMockWeather } from '../fixtures/mock-sources.ts';
 import { createPostgresDatabase } from '../fixtures/shared-services.ts';
 import { openServer } from './server-in-process.ts';
 

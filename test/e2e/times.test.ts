@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-import { eventually } from '../fixtures/eventually.ts';
+import { eventually, untilStored } from '../fixtures/eventually.ts';
 import { openMockWms } from '../fixtures/mock-wms.ts';
-import { untilStored } from '../fixtures/until-stored.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { openServer } from './server-in-process.ts';
 

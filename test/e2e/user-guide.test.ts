@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it } from 'vitest';
 import { needs, programPath } from '../fixtures/needs.ts';
-import { ADMIN_PASSWORD, temporaryFolder } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
+import { ADMIN_PASSWORD } from './server.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
 const FILES: Readonly<Record<string, string>> = {

@@ -4,7 +4,7 @@ import { boundsOfTile } from '../../src/domain/grid-set.ts';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { inLength, isLong } from '../fixtures/length.ts';
-import { openMockWeather } from '../fixtures/mock-weather.ts';
+import { openMockWeather } from '../fixtures/mock-sources.ts';
 import { wrongShare } from '../fixtures/mock-wms-pixels.ts';
 import { openServer } from './server-in-process.ts';
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { runTilewarden, temporaryFolder, writeConfig } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
+import { runTilewarden, writeConfig } from './server.ts';
 
 describe('tilewarden worker', () => {
   it('tilewarden worker ends with a clear message without PostgreSQL or with zero workers', async () => {

@@ -3,7 +3,7 @@ import { openCluster } from '../e2e/cluster.ts';
 import { type TaskServer, tilesOf } from '../e2e/task-server.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
-import { openDatabaseProxy, type TcpProxy } from '../fixtures/tcp-proxy.ts';
+import { openDatabaseProxy, type TcpProxy } from '../fixtures/network.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 
 /** In the log. Without its database a node that was suspended for seconds, by a busy machine as well, shows no copies. */

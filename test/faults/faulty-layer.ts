@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { boundsOfTile, createGridSet } from '../../src/domain/grid-set.ts';
 import { tilesIn } from '../contracts/tile-store-tools.ts';
-import { acceptImage } from '../fixtures/accept-image.ts';
 import { inLength } from '../fixtures/length.ts';
 import { showsPlace } from '../fixtures/mock-wms-pixels.ts';
+import { acceptImage } from '../fixtures/pictures.ts';
 import { openStoreIn } from '../fixtures/segment-store.ts';
 
 export const LAYER = 'faulty';

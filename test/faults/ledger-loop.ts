@@ -10,7 +10,7 @@ import { loadEvictions } from '../../src/quota/evictions.ts';
 import { openSegmentStore } from '../../src/storage/segments/segment-store.ts';
 import { type Store, sumOfChanges } from '../../src/storage/store.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { FROM_SOURCES } from '../fixtures/from-sources.ts';
+import { FROM_SOURCES } from '../fixtures/processes.ts';
 
 export interface LedgerLoopReport {
   readonly kills: number;

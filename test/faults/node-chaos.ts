@@ -14,17 +14,21 @@ import { openS3Objects } from '../../src/storage/s3/s3-objects.ts';
 import { s3StoreOptions } from '../../src/storage/s3/s3-store-options.ts';
 import { collect, recount, sortedPages } from '../contracts/tile-store-tools.ts';
 import { type Cluster, openCluster } from '../e2e/cluster.ts';
-import { temporaryFolder } from '../e2e/server.ts';
 import { LAYER, type TaskServer, tilesOf } from '../e2e/task-server.ts';
+import type { PostgresCluster } from '../fixtures/databases.ts';
+import { openTestPostgres } from '../fixtures/databases.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { type FaultMode, type FaultProxy, openFaultProxy } from '../fixtures/fault-proxy.ts';
-import { CHEAP_PASSWORDS } from '../fixtures/first-data.ts';
 import { inLength } from '../fixtures/length.ts';
-import { openTestPostgres } from '../fixtures/postgres.ts';
-import type { PostgresCluster } from '../fixtures/postgres-cluster.ts';
+import {
+  type FaultMode,
+  type FaultProxy,
+  openDatabaseProxy,
+  openFaultProxy,
+  type TcpProxy,
+} from '../fixtures/network.ts';
 import { sharedS3 } from '../fixtures/shared-services.ts';
-import { openDatabaseProxy, type TcpProxy } from '../fixtures/tcp-proxy.ts';
-import { whenOver } from '../fixtures/when-over.ts';
+import { CHEAP_PASSWORDS } from '../fixtures/shared-services-host.ts';
+import { temporaryFolder, whenOver } from '../fixtures/when-over.ts';
 
 interface Member {
   readonly name: string;

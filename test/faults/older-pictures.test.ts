@@ -5,9 +5,8 @@ import { decodeImage } from '../../src/raster/decode-image.ts';
 import { freshData, writeConfig } from '../e2e/server.ts';
 import { type OpenServer, openServer } from '../e2e/server-in-process.ts';
 import { pictureOf } from '../e2e/task-server.ts';
-import { eventually } from '../fixtures/eventually.ts';
+import { eventually, untilStored } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
-import { untilStored } from '../fixtures/until-stored.ts';
 
 const PLACE = { z: 2, x: 1, y: 1 };
 const GRID_SET = 'EPSG:900913';

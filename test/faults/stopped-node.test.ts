@@ -5,7 +5,7 @@ import { type TaskServer, tilesOf } from '../e2e/task-server.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { inLength, isLong } from '../fixtures/length.ts';
 import { needs } from '../fixtures/needs.ts';
-import { openDatabaseProxy } from '../fixtures/tcp-proxy.ts';
+import { openDatabaseProxy } from '../fixtures/network.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 
 async function leaderOf(server: TaskServer): Promise<string | undefined | null> {

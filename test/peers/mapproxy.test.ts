@@ -3,12 +3,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeImage } from '../../src/raster/decode-image.ts';
-import { runTilewarden, startServer, temporaryFolder } from '../e2e/server.ts';
-import { isAnswering, openDaemon } from '../fixtures/daemon.ts';
+import { runTilewarden, startServer } from '../e2e/server.ts';
 import { type DrawingServer, drawOver, openDrawingServer } from '../fixtures/drawing-server.ts';
-import { freePort } from '../fixtures/free-port.ts';
 import { needs } from '../fixtures/needs.ts';
-import { whenOver } from '../fixtures/when-over.ts';
+import { freePort } from '../fixtures/network.ts';
+import { isAnswering, openDaemon } from '../fixtures/processes.ts';
+import { temporaryFolder, whenOver } from '../fixtures/when-over.ts';
 import { FIXTURES, type Fixture } from './mapproxy-fixtures.ts';
 
 const FOLDER = 'mapproxy/test/system/fixture';

@@ -11,8 +11,8 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { openUpstreamLimiter } from '../../src/sources/upstream/open-upstream-limiter.ts';
 import type { RequestEnd } from '../../src/sources/upstream/upstream-limiter.ts';
 import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
+import { createVirtualClock, type VirtualClock } from '../fixtures/clocks.ts';
 import { createPostgresDatabase } from '../fixtures/shared-services.ts';
-import { createVirtualClock, type VirtualClock } from '../fixtures/virtual-clock.ts';
 
 const HOST = 'maps.example.org:443';
 const ANSWERED: RequestEnd = { kind: 'answered', reason: null, ms: 20, retryAfterMs: null };

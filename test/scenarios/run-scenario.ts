@@ -9,11 +9,9 @@ import { DEFAULT_PIPELINE_SETTINGS } from '../../src/pipeline/tile-pipeline.ts';
 import { openUpstreamLimiter } from '../../src/sources/upstream/open-upstream-limiter.ts';
 import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
 import { openTaskService, type TaskService } from '../../src/tasks/open-task-service.ts';
-import { author } from '../fixtures/author.ts';
+import { createVirtualClock, nextTurn, type VirtualClock } from '../fixtures/clocks.ts';
 import { openPipelineHarness, type PipelineHarness } from '../fixtures/pipeline-harness.ts';
-import { removalsOf } from '../fixtures/removals.ts';
-import { TASK_SETTINGS } from '../fixtures/task-fixture.ts';
-import { createVirtualClock, nextTurn, type VirtualClock } from '../fixtures/virtual-clock.ts';
+import { author, removalsOf, TASK_SETTINGS } from '../fixtures/task-fixture.ts';
 import type { Scenario } from './scenario.ts';
 import { createScriptedUpstream, type ScriptedUpstream } from './scripted-upstream.ts';
 

@@ -8,9 +8,8 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { openUpstreamLimiter } from '../../src/sources/upstream/open-upstream-limiter.ts';
 import type { RequestEnd } from '../../src/sources/upstream/upstream-limiter.ts';
 import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
-import { temporaryFolder } from '../e2e/server.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { whenOver } from '../fixtures/when-over.ts';
+import { temporaryFolder, whenOver } from '../fixtures/when-over.ts';
 
 const HOST = 'maps.example.org:443';
 const ANSWERED: RequestEnd = { kind: 'answered', reason: null, ms: 20, retryAfterMs: null };

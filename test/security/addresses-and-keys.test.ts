@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type RunningServer, startServer } from '../e2e/server.ts';
-import { pictureLayer } from '../fixtures/picture-layer.ts';
+import { pictureLayer } from '../fixtures/configurations.ts';
 import { rawRequest } from './raw-request.ts';
 
 let server: RunningServer;

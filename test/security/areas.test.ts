@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type RunningServer, startServer, temporaryFolder } from '../e2e/server.ts';
+import { type RunningServer, startServer } from '../e2e/server.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
 
 /** Hosts, accounts, tables and folders of the operator. */
 const HIDDEN = /127\.0\.0\.1:9\b|gisuser|HUSH|licences|hidden-folder/;

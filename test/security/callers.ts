@@ -1,11 +1,6 @@
 import type { Role } from '../../src/access/caller.ts';
-import {
-  basic,
-  createHeldClock,
-  GOOD_PASSWORD,
-  openTestAccounts,
-  type TestAccounts,
-} from '../fixtures/accounts.ts';
+import { basic, GOOD_PASSWORD, openTestAccounts, type TestAccounts } from '../fixtures/accounts.ts';
+import { createVirtualClock } from '../fixtures/clocks.ts';
 
 export interface TestCaller {
   readonly title: string;
@@ -48,7 +43,7 @@ export async function openCallers(): Promise<{
   readonly accounts: TestAccounts;
   readonly callers: readonly TestCaller[];
 }> {
-  const clock = createHeldClock();
+  const clock = createVirtualClock();
   const accounts = await openTestAccounts(clock, undefined, { oidc: NO_ISSUER, proxyLogin: PROXY_LOGIN });
   const users = [
     { name: 'vera', role: 'viewer', layers: ['*'] },

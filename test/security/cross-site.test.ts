@@ -4,9 +4,9 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ADMIN_PASSWORD } from '../e2e/server.ts';
 import { type OpenServer, openServer } from '../e2e/server-in-process.ts';
+import { pictureLayer } from '../fixtures/configurations.ts';
 import { WAIT_TIMEOUT_MS } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
-import { pictureLayer } from '../fixtures/picture-layer.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
 
 describe('a page of another site in a real browser', needs('chromium'), () => {

@@ -15,12 +15,12 @@ import {
   catalogOf,
   LISTENING,
   layerNamed,
+  listen,
   noAccounts,
   type Read,
   testDeps,
   tileResponse,
 } from '../fixtures/http-app.ts';
-import { listen } from '../fixtures/inject.ts';
 import { createChance } from './mutated-requests.ts';
 import { randomMessages, randomPackets } from './smuggling.ts';
 

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { started } from '../../scripts/started.mjs';
-import { FROM_SOURCES } from '../fixtures/from-sources.ts';
 import { inLength, isLong, randomSeed } from '../fixtures/length.ts';
+import { FROM_SOURCES } from '../fixtures/processes.ts';
 import type { Findings } from './front-conversations.ts';
 
 const REQUESTS = inLength(10_000, 1_000_000);

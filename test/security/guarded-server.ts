@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { ADMIN_PASSWORD, type RunningServer, type ServerOptions, startServer } from '../e2e/server.ts';
 import { type OpenServer, openServer } from '../e2e/server-in-process.ts';
-import { pictureLayer } from '../fixtures/picture-layer.ts';
+import { pictureLayer } from '../fixtures/configurations.ts';
 import { residentMemory } from '../fixtures/processes.ts';
 
 /** One tile: a task that a hostile request starts ends quickly. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { startServer } from '../e2e/server.ts';
-import { openMockWmts } from '../fixtures/mock-wmts.ts';
+import { openMockWmts } from '../fixtures/mock-sources.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 
 it('capabilities of a WMTS cannot send requests to an internal host of another layer', async () => {

@@ -1,9 +1,10 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { startServer, temporaryFolder } from '../e2e/server.ts';
+import { startServer } from '../e2e/server.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { childrenOf } from '../fixtures/processes.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
 
 /** All sockets with a path, by inode. */
 const PATHS = '/proc/net/unix';

@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
 import { GWC_ROUTES } from '../../src/http/gwc/gwc-routes.ts';
-import { temporaryFolder } from '../e2e/server.ts';
 import { type OpenServer, openServer } from '../e2e/server-in-process.ts';
-import { eventually } from '../fixtures/eventually.ts';
+import { eventually, untilStored } from '../fixtures/eventually.ts';
 import { inLength } from '../fixtures/length.ts';
-import { untilStored } from '../fixtures/until-stored.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
 import {
   JSON_BODIES,
   KEPT_SCHEDULE,

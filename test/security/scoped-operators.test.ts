@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type RunningServer, startServer } from '../e2e/server.ts';
-import { pictureLayer } from '../fixtures/picture-layer.ts';
+import { pictureLayer } from '../fixtures/configurations.ts';
 
 /** Operators by token: one for the layer `mine` only, one for all layers. */
 let server: RunningServer;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { MassTruncation } from '../../src/tasks/mass-truncation.ts';
 import type { SelectionWork } from '../../src/tasks/selection-work.ts';
 import { catalogOf, createTestApp, layerNamed } from '../fixtures/http-app.ts';
-import { createPlannedTasks } from '../fixtures/planned-tasks.ts';
+import { createPlannedTasks } from '../fixtures/task-app.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const XML = { 'content-type': 'text/xml' };

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { openAccountApp } from '../fixtures/account-app.ts';
-import { catalogOf, format, layerNamed, subset, tileResponse } from '../fixtures/http-app.ts';
+import { catalogOf, format, layerNamed, openAccountApp, subset, tileResponse } from '../fixtures/http-app.ts';
 import { inLength, isLong } from '../fixtures/length.ts';
 import { everyRoute } from './every-route.ts';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openTestDatabase } from '../../../test/fixtures/test-database.ts';
+import { openTestDatabase } from '../../../test/fixtures/databases.ts';
 import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ANNA, JSON_BODY, openAccountApp } from '../../../test/fixtures/account-app.ts';
 import { basic, GOOD_PASSWORD, refuseAuditEntries } from '../../../test/fixtures/accounts.ts';
+import { ANNA, JSON_BODY, openAccountApp } from '../../../test/fixtures/http-app.ts';
 import { createDeferred } from '../../lib/deferred.ts';
 import type { TaskService } from '../../tasks/open-task-service.ts';
 

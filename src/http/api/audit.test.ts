@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ANNA, openAccountApp } from '../../../test/fixtures/account-app.ts';
 import { basic, GOOD_PASSWORD } from '../../../test/fixtures/accounts.ts';
+import { ANNA, openAccountApp } from '../../../test/fixtures/http-app.ts';
 
 describe('entries of the audit log', () => {
   it('only changes by administrators and of passwords count as administrative', async () => {

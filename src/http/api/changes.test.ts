@@ -1,6 +1,11 @@
 import { expect, it } from 'vitest';
-import { openAccountApp } from '../../../test/fixtures/account-app.ts';
-import { catalogOf, createTestApp, layerNamed, noAccounts } from '../../../test/fixtures/http-app.ts';
+import {
+  catalogOf,
+  createTestApp,
+  layerNamed,
+  noAccounts,
+  openAccountApp,
+} from '../../../test/fixtures/http-app.ts';
 import type { Caller } from '../../access/caller.ts';
 import type { FeedStatus } from '../../changes/change-options.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ANNA, openAccountApp } from '../../../test/fixtures/account-app.ts';
 import { basic, GOOD_PASSWORD } from '../../../test/fixtures/accounts.ts';
-import { catalogOf, layerNamed } from '../../../test/fixtures/http-app.ts';
+import { ANNA, catalogOf, layerNamed, openAccountApp } from '../../../test/fixtures/http-app.ts';
 
 describe('a layer that is not for everybody', () => {
   const layers = [

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ANNA, JSON_BODY, openAccountApp } from '../../../test/fixtures/account-app.ts';
 import { GOOD_PASSWORD } from '../../../test/fixtures/accounts.ts';
+import { ANNA, JSON_BODY, openAccountApp } from '../../../test/fixtures/http-app.ts';
 import { type OidcIssuer, openOidcIssuer, signInAt } from '../../../test/fixtures/oidc-issuer.ts';
 
 const CLAIMS: Record<string, object> = {

@@ -3,9 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { ANNA, openAccountApp } from '../../../test/fixtures/account-app.ts';
-import { createHeldClock } from '../../../test/fixtures/accounts.ts';
-import { catalogOf, layerNamed } from '../../../test/fixtures/http-app.ts';
+import { createVirtualClock } from '../../../test/fixtures/clocks.ts';
+import { ANNA, catalogOf, layerNamed, openAccountApp } from '../../../test/fixtures/http-app.ts';
 import { type OidcIssuer, openOidcIssuer, signInAt } from '../../../test/fixtures/oidc-issuer.ts';
 import { createOidcProvider } from '../../access/oidc-provider.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
@@ -261,7 +260,7 @@ describe('an OpenID Connect issuer that is away or changes its keys', () => {
       server.close();
     });
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const clock = createHeldClock();
+    const clock = createVirtualClock();
     const token = (kid: 'a' | 'b' | 'c') =>
       new SignJWT({ sub: 'robot' })
         .setProtectedHeader({ alg: 'ES256', kid })
@@ -338,7 +337,7 @@ describe('an OpenID Connect issuer that is away or changes its keys', () => {
 
   it('sign-in is 503 with a page while the issuer is away, and works again by itself', async () => {
     const { state, settings } = await openStub();
-    const clock = createHeldClock();
+    const clock = createVirtualClock();
     const opened = await openAccountApp({}, { oidc: settings });
     state.away = true;
     const answer = await opened.app.request('GET', '/login/oidc');

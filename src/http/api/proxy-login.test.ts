@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ANNA, openAccountApp } from '../../../test/fixtures/account-app.ts';
+import { ANNA, openAccountApp } from '../../../test/fixtures/http-app.ts';
 
 describe('signing in by headers of a proxy', () => {
   const proxyLogin = { user: 'X-Auth-User', groups: 'X-Auth-Groups', roles: { staff: 'operator' } as const };

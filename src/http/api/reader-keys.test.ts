@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ANNA, openAccountApp } from '../../../test/fixtures/account-app.ts';
-import { catalogOf, hit, layerNamed } from '../../../test/fixtures/http-app.ts';
+import { ANNA, catalogOf, hit, layerNamed, openAccountApp } from '../../../test/fixtures/http-app.ts';
 import { createParameterFilter } from '../../domain/parameter-filter.ts';
 
 const LAYERS = [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { author } from '../../../test/fixtures/author.ts';
 import { createTaskApp, post, type TaskApp } from '../../../test/fixtures/task-app.ts';
+import { author } from '../../../test/fixtures/task-fixture.ts';
 import type { Caller } from '../../access/caller.ts';
 import type { Access } from '../auth/access.ts';
 

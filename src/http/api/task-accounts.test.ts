@@ -1,10 +1,8 @@
 import { expect, it } from 'vitest';
-import { author } from '../../../test/fixtures/author.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
-import { catalogOf, createTestApp, layerNamed } from '../../../test/fixtures/http-app.ts';
-import { listen } from '../../../test/fixtures/inject.ts';
-import { createPlannedTasks } from '../../../test/fixtures/planned-tasks.ts';
-import { createTaskApp } from '../../../test/fixtures/task-app.ts';
+import { catalogOf, createTestApp, layerNamed, listen } from '../../../test/fixtures/http-app.ts';
+import { createPlannedTasks, createTaskApp } from '../../../test/fixtures/task-app.ts';
+import { author } from '../../../test/fixtures/task-fixture.ts';
 import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { createDeferred } from '../../lib/deferred.ts';
 import type { Access } from '../auth/access.ts';

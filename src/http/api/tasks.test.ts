@@ -1,9 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { author } from '../../../test/fixtures/author.ts';
-import { catalogOf, createTestApp, layerNamed } from '../../../test/fixtures/http-app.ts';
-import { listen } from '../../../test/fixtures/inject.ts';
-import { createPlannedTasks } from '../../../test/fixtures/planned-tasks.ts';
-import { createTaskApp, post, type TaskApp } from '../../../test/fixtures/task-app.ts';
+import { catalogOf, createTestApp, layerNamed, listen } from '../../../test/fixtures/http-app.ts';
+import { createPlannedTasks, createTaskApp, post, type TaskApp } from '../../../test/fixtures/task-app.ts';
+import { author } from '../../../test/fixtures/task-fixture.ts';
 import type { Caller } from '../../access/caller.ts';
 import type { HttpServerDeps } from '../http-app.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { author } from '../../../test/fixtures/author.ts';
 import { catalogOf, createTestApp, layerNamed } from '../../../test/fixtures/http-app.ts';
+import { author } from '../../../test/fixtures/task-fixture.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
 import type { Task } from '../../tasks/task.ts';
 

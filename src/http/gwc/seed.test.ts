@@ -2,10 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { author } from '../../../test/fixtures/author.ts';
-import { catalogOf, createTestApp, layerNamed, type TestApp } from '../../../test/fixtures/http-app.ts';
-import { listen } from '../../../test/fixtures/inject.ts';
-import { createPlannedTasks, type PlannedTasks } from '../../../test/fixtures/planned-tasks.ts';
+import {
+  catalogOf,
+  createTestApp,
+  layerNamed,
+  listen,
+  type TestApp,
+} from '../../../test/fixtures/http-app.ts';
+import { createPlannedTasks, type PlannedTasks } from '../../../test/fixtures/task-app.ts';
+import { author } from '../../../test/fixtures/task-fixture.ts';
 import type { Caller } from '../../access/caller.ts';
 import { createParameterFilter } from '../../domain/parameter-filter.ts';
 import type { Task } from '../../tasks/task.ts';

@@ -1,8 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { ANNA, openAccountApp } from '../../../test/fixtures/account-app.ts';
 import { basic, GOOD_PASSWORD } from '../../../test/fixtures/accounts.ts';
-import { catalogOf, format, hit, layerNamed, type Read } from '../../../test/fixtures/http-app.ts';
-import { slopingTiles } from '../../../test/fixtures/sloping-tiles.ts';
+import {
+  ANNA,
+  catalogOf,
+  format,
+  hit,
+  layerNamed,
+  openAccountApp,
+  type Read,
+  slopingTiles,
+} from '../../../test/fixtures/http-app.ts';
 import { createNamedArea } from '../../domain/named-area.ts';
 import { decodeImage } from '../../raster/decode-image.ts';
 

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { basic, GOOD_PASSWORD, openTestAccounts } from '../../../test/fixtures/accounts.ts';
-import { catalogOf, createTestApp, layerNamed, subset } from '../../../test/fixtures/http-app.ts';
-import { slopingTiles } from '../../../test/fixtures/sloping-tiles.ts';
+import {
+  catalogOf,
+  createTestApp,
+  layerNamed,
+  slopingTiles,
+  subset,
+} from '../../../test/fixtures/http-app.ts';
 import type { LayerGroup } from '../../domain/layer.ts';
 import { createAccountAccess } from '../auth/access.ts';
 

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { catalogOf, createTestApp, layerNamed, subset } from '../../../test/fixtures/http-app.ts';
-import { slopingTiles } from '../../../test/fixtures/sloping-tiles.ts';
+import {
+  catalogOf,
+  createTestApp,
+  layerNamed,
+  slopingTiles,
+  subset,
+} from '../../../test/fixtures/http-app.ts';
 import type { Scales } from '../../domain/grid-set.ts';
 import { createGridSubset, retinaSubset } from '../../domain/grid-subset.ts';
 import { decodeImage } from '../../raster/decode-image.ts';

@@ -6,12 +6,12 @@ import {
   format,
   hit,
   layerNamed,
+  listen,
   type Read,
   subset,
   TILE_BYTES,
   tileResponse,
 } from '../../../test/fixtures/http-app.ts';
-import { listen } from '../../../test/fixtures/inject.ts';
 import { type ErrorCode, TilewardenError } from '../../domain/errors.ts';
 import { createGridSubset, retinaSubset } from '../../domain/grid-subset.ts';
 import type { Layer } from '../../domain/layer.ts';

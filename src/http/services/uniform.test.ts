@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { catalogOf, createTestApp, layerNamed } from '../../../test/fixtures/http-app.ts';
-import { slopingTiles } from '../../../test/fixtures/sloping-tiles.ts';
+import { catalogOf, createTestApp, layerNamed, slopingTiles } from '../../../test/fixtures/http-app.ts';
 
 const MAP = '/service/wms?REQUEST=GetMap&LAYERS=world&FORMAT=image/png&SRS=EPSG:4326&WIDTH=256&HEIGHT=256';
 const MATRIX = 'TILEMATRIXSET=EPSG:4326&TILEMATRIX=EPSG:4326:1&TILEROW=0&TILECOL=2';

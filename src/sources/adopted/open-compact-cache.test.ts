@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { BUNDLE, INDEX_END, TILE, version1, version2, X, Y } from '../../../test/fixtures/arcgis-bundles.ts';
+import { BUNDLE, INDEX_END, TILE, version1, version2, X, Y } from '../../../test/fixtures/adopted-caches.ts';
 import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { builtInGridSets } from '../../domain/built-in-grid-sets.ts';
 import { formatOf } from '../../domain/format.ts';

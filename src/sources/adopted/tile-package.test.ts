@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { BUNDLE, storedZip, TILE, version1, version2, X, Y } from '../../../test/fixtures/arcgis-bundles.ts';
+import { BUNDLE, storedZip, TILE, version1, version2, X, Y } from '../../../test/fixtures/adopted-caches.ts';
 import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { builtInGridSets } from '../../domain/built-in-grid-sets.ts';
 import { formatOf } from '../../domain/format.ts';

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { describeTileSource, sourceRequest } from '../../../test/contracts/tile-source.ts';
-import { acceptImage } from '../../../test/fixtures/accept-image.ts';
 import { type MockRequest, type MockWms, openMockWms } from '../../../test/fixtures/mock-wms.ts';
 import { showsPlace } from '../../../test/fixtures/mock-wms-pixels.ts';
-import { openTestUpstream } from '../../../test/fixtures/test-upstream.ts';
+import { acceptImage } from '../../../test/fixtures/pictures.ts';
+import { openTestUpstream } from '../../../test/fixtures/source-tools.ts';
 import { type Format, formatOf } from '../../domain/format.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { arcgisDriver } from './arcgis-source.ts';

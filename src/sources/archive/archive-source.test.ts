@@ -14,8 +14,8 @@ import {
   writeMbtiles,
   writePmtiles,
 } from '../../../test/fixtures/archives.ts';
-import { createManualClock } from '../../../test/fixtures/pipeline-harness.ts';
-import { openTestUpstream } from '../../../test/fixtures/test-upstream.ts';
+import { createVirtualClock } from '../../../test/fixtures/clocks.ts';
+import { openTestUpstream } from '../../../test/fixtures/source-tools.ts';
 import { type Format, formatOf } from '../../domain/format.ts';
 import { encodeImage } from '../../raster/encode-image.ts';
 import type { TileSource } from '../tile-source.ts';
@@ -81,7 +81,7 @@ class FileServer {
 let upstream: UpstreamClient;
 let server: FileServer;
 let url: string;
-const clock = createManualClock();
+const clock = createVirtualClock();
 
 async function openParts(): Promise<void> {
   upstream = openTestUpstream();

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { sourceRequest } from '../../../test/contracts/tile-source.ts';
-import { builtInGridSet } from '../../../test/fixtures/mock-tiles.ts';
+import { builtInGridSet } from '../../../test/fixtures/layers.ts';
 import { sourceToolsWith } from '../../../test/fixtures/source-tools.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { boundsOfRect } from '../../domain/grid-set.ts';

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { describeTileSource, sourceRequest } from '../../../test/contracts/tile-source.ts';
+import { builtInGridSet } from '../../../test/fixtures/layers.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
-import { builtInGridSet } from '../../../test/fixtures/mock-tiles.ts';
 import { expectedImage } from '../../../test/fixtures/mock-wms-pixels.ts';
-import { paintImage } from '../../../test/fixtures/sample-images.ts';
+import { paintImage } from '../../../test/fixtures/pictures.ts';
 import { sourceToolsWith } from '../../../test/fixtures/source-tools.ts';
 import type { Bounds } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { describeTileSource, sourceRequest } from '../../../test/contracts/tile-source.ts';
-import { acceptImage } from '../../../test/fixtures/accept-image.ts';
-import { builtInGridSet } from '../../../test/fixtures/mock-tiles.ts';
+import { builtInGridSet } from '../../../test/fixtures/layers.ts';
 import { type MockRequest, type MockResponse, openMockWms } from '../../../test/fixtures/mock-wms.ts';
 import { showsPlace } from '../../../test/fixtures/mock-wms-pixels.ts';
-import { openTestUpstream } from '../../../test/fixtures/test-upstream.ts';
+import { acceptImage } from '../../../test/fixtures/pictures.ts';
+import { openTestUpstream } from '../../../test/fixtures/source-tools.ts';
 import { boundsOfTile, type GridSet } from '../../domain/grid-set.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { SourceRequest, TileSource } from '../tile-source.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock, type VirtualClock } from '../../../test/fixtures/virtual-clock.ts';
+import { createVirtualClock, type VirtualClock } from '../../../test/fixtures/clocks.ts';
 import { isTilewardenError, type TilewardenError } from '../../domain/errors.ts';
 import { hostClosedIn } from '../../domain/upstream-status.ts';
 import { createMemoryLedger, type Ledger } from '../../lib/budget.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../test/fixtures/virtual-clock.ts';
+import { createVirtualClock } from '../../../test/fixtures/clocks.ts';
 import type { HostOutage } from '../../domain/upstream-status.ts';
 import { createMemoryLedger } from '../../lib/budget.ts';
 import { silentLogger } from '../../lib/logger.ts';

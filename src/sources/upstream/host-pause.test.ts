@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createVirtualClock } from '../../../test/fixtures/virtual-clock.ts';
+import { createVirtualClock } from '../../../test/fixtures/clocks.ts';
 import { isTilewardenError } from '../../domain/errors.ts';
 import { type HostPause, hostClosedIn } from '../../domain/upstream-status.ts';
 import { createMemoryLedger } from '../../lib/budget.ts';

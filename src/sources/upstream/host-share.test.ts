@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createVirtualClock } from '../../../test/fixtures/virtual-clock.ts';
+import { createVirtualClock } from '../../../test/fixtures/clocks.ts';
 import type { ShareWish } from '../../domain/upstream-status.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { HostShare, type HostShares } from './host-share.ts';

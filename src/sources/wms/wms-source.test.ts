@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { describeTileSource, sourceRequest } from '../../../test/contracts/tile-source.ts';
-import { acceptImage } from '../../../test/fixtures/accept-image.ts';
 import { type MockWms, openMockWms } from '../../../test/fixtures/mock-wms.ts';
 import { showsPlace } from '../../../test/fixtures/mock-wms-pixels.ts';
+import { acceptImage } from '../../../test/fixtures/pictures.ts';
 import { isTilewardenError } from '../../domain/errors.ts';
 import { type Format, formatOf } from '../../domain/format.ts';
 import { systemClock } from '../../lib/clock.ts';

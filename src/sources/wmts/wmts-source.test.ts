@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { describeTileSource, sourceRequest } from '../../../test/contracts/tile-source.ts';
-import { acceptImage } from '../../../test/fixtures/accept-image.ts';
-import { builtInGridSet } from '../../../test/fixtures/mock-tiles.ts';
+import { createVirtualClock } from '../../../test/fixtures/clocks.ts';
+import { builtInGridSet } from '../../../test/fixtures/layers.ts';
+import { type MockWmts, openMockWmts } from '../../../test/fixtures/mock-sources.ts';
 import { showsPlace } from '../../../test/fixtures/mock-wms-pixels.ts';
-import { type MockWmts, openMockWmts } from '../../../test/fixtures/mock-wmts.ts';
-import { createManualClock } from '../../../test/fixtures/pipeline-harness.ts';
-import { openTestUpstream } from '../../../test/fixtures/test-upstream.ts';
+import { acceptImage } from '../../../test/fixtures/pictures.ts';
+import { openTestUpstream } from '../../../test/fixtures/source-tools.ts';
 import { type Format, formatOf } from '../../domain/format.ts';
 import { boundsOfTile, createGridSet } from '../../domain/grid-set.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -49,7 +49,7 @@ describe.each(['url', 'documentUrl'] as const)('with its %s', (which) => {
 describe('the wmts source', () => {
   let wmts: MockWmts;
   let upstream: UpstreamClient;
-  const clock = createManualClock();
+  const clock = createVirtualClock();
   beforeEach(async () => {
     wmts = await openMockWmts();
     upstream = openTestUpstream();

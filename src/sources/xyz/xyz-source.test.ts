@@ -1,11 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { describeTileSource, sourceRequest } from '../../../test/contracts/tile-source.ts';
-import { acceptImage } from '../../../test/fixtures/accept-image.ts';
-import { builtInGridSet, openMockTiles } from '../../../test/fixtures/mock-tiles.ts';
+import { builtInGridSet } from '../../../test/fixtures/layers.ts';
+import { openMockTiles } from '../../../test/fixtures/mock-sources.ts';
 import type { MockWms } from '../../../test/fixtures/mock-wms.ts';
 import { showsPlace } from '../../../test/fixtures/mock-wms-pixels.ts';
-import { openTestUpstream } from '../../../test/fixtures/test-upstream.ts';
+import { acceptImage } from '../../../test/fixtures/pictures.ts';
+import { openTestUpstream } from '../../../test/fixtures/source-tools.ts';
 import { type Format, formatOf } from '../../domain/format.ts';
 import type { TileSource } from '../tile-source.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';

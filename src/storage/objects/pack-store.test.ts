@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { collect, raise, tile, tilesIn } from '../../../test/contracts/tile-store-tools.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
-import { openFaultProxy } from '../../../test/fixtures/fault-proxy.ts';
+import { openDatabaseProxy, openFaultProxy } from '../../../test/fixtures/network.ts';
 import {
   describeOnObjectStore,
   describeOnObjectStores,
@@ -11,7 +11,6 @@ import {
   requestsOf,
   type TestStores,
 } from '../../../test/fixtures/pack-stores.ts';
-import { openDatabaseProxy } from '../../../test/fixtures/tcp-proxy.ts';
 import type { Statements } from '../../db/database.ts';
 import { openDatabase } from '../../db/open-database.ts';
 import type { TilewardenError } from '../../domain/errors.ts';

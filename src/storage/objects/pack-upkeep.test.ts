@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { collect, NOTHING, sortedPages, tile } from '../../../test/contracts/tile-store-tools.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
-import { openFaultProxy } from '../../../test/fixtures/fault-proxy.ts';
+import { openFaultProxy } from '../../../test/fixtures/network.ts';
 import {
   describeOnObjectStore,
   describeOnObjectStores,

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
-import { FROM_SOURCES } from '../../../test/fixtures/from-sources.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
 import { needs } from '../../../test/fixtures/needs.ts';
+import { FROM_SOURCES } from '../../../test/fixtures/processes.ts';
 
 const script = fileURLToPath(new URL('../../../test/fixtures/full-disk-process.ts', import.meta.url));
 

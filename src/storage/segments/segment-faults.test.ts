@@ -27,8 +27,8 @@ import {
   tile,
   tilesIn,
 } from '../../../test/contracts/tile-store-tools.ts';
-import { FROM_SOURCES } from '../../../test/fixtures/from-sources.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
+import { FROM_SOURCES } from '../../../test/fixtures/processes.ts';
 import { openStoreIn } from '../../../test/fixtures/segment-store.ts';
 import { countStored, pagesIn, readNow } from '../read-tiles.ts';
 import type { Store } from '../store.ts';

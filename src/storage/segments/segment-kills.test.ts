@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { started } from '../../../scripts/started.mjs';
 import { collect, recount, sortedPages, tile, tilesIn } from '../../../test/contracts/tile-store-tools.ts';
-import { FROM_SOURCES } from '../../../test/fixtures/from-sources.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
+import { FROM_SOURCES } from '../../../test/fixtures/processes.ts';
 import { openStoreIn } from '../../../test/fixtures/segment-store.ts';
 import { pagesIn } from '../read-tiles.ts';
 

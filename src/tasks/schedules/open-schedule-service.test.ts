@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { createHeldClock } from '../../../test/fixtures/accounts.ts';
-import { author } from '../../../test/fixtures/author.ts';
-import { openTaskFixture, type TaskFixture } from '../../../test/fixtures/task-fixture.ts';
+import { createVirtualClock } from '../../../test/fixtures/clocks.ts';
+import { author, openTaskFixture, type TaskFixture } from '../../../test/fixtures/task-fixture.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { keyForRequest } from '../task-draft.ts';
@@ -33,7 +32,7 @@ afterEach(async () => {
 async function openSchedules(declared: readonly ScheduleDeclaration[] = []) {
   const fixture = await openTaskFixture();
   closing.push(() => fixture.close());
-  const clock = createHeldClock();
+  const clock = createVirtualClock();
   const store = createScheduleStore(fixture.database);
   const { service: tasks, selections } = fixture;
   const runner = createScheduleRunner({ store, tasks, selections, clock, log: silentLogger });

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { catalogOf, createTestApp, format, layerNamed, subset } from '../../../../test/fixtures/http-app.ts';
-import { slopeAt, slopingTiles } from '../../../../test/fixtures/sloping-tiles.ts';
+import {
+  catalogOf,
+  createTestApp,
+  format,
+  layerNamed,
+  slopeAt,
+  slopingTiles,
+  subset,
+} from '../../../../test/fixtures/http-app.ts';
 import { createGridSubset } from '../../../domain/grid-subset.ts';
 import { projectionOfSrs } from '../../../domain/projection.ts';
 import { readXml } from '../../../lib/xml/read-xml.ts';

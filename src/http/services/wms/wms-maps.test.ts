@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { catalogOf, createTestApp, layerNamed, subset } from '../../../../test/fixtures/http-app.ts';
-import { slopeAt, slopingTiles } from '../../../../test/fixtures/sloping-tiles.ts';
+import {
+  catalogOf,
+  createTestApp,
+  layerNamed,
+  slopeAt,
+  slopingTiles,
+  subset,
+} from '../../../../test/fixtures/http-app.ts';
 import { createGridSubset } from '../../../domain/grid-subset.ts';
 import { decodeImage } from '../../../raster/decode-image.ts';
 
