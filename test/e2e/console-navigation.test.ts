@@ -32,7 +32,7 @@ describe('moving about in the console', needs('chromium'), () => {
 
   it('the address of a map server with a password is not part of the address of a page', async () => {
     const { page } = open;
-    await page.getByLabel('Address of a WMS or WMTS').fill('https://user:secret@maps.invalid/wms');
+    await page.getByLabel('Address').fill('https://user:secret@maps.invalid/wms');
     await page.getByRole('button', { name: 'Read capabilities' }).click();
     await page.getByRole('heading', { name: 'Add layer', level: 1 }).waitFor();
     expect(await page.getByLabel('Address of a WMS or WMTS').inputValue()).toContain('user:secret');

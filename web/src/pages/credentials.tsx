@@ -5,6 +5,7 @@ import { fill, listOf, timeText } from '../format.ts';
 import { Button, Copy, Empty, Form, Input, ProblemNotice, Table } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { TEXTS } from '../texts.ts';
+import { forgetInput } from '../unsaved.ts';
 
 type Credential = Pick<
   ApiResponse<'GET /api/v1/keys'>['keys'][number],
@@ -97,7 +98,9 @@ export function useAddFields<Fields extends object>(first: Fields) {
     typed,
     change: (changes: Partial<Fields>) => setTyped((now) => ({ ...now, ...changes })),
     async clearAfter(adding: Promise<boolean>): Promise<void> {
-      if (await adding) setTyped((now) => (now === typed ? first : now));
+      if (!(await adding)) return;
+      forgetInput();
+      setTyped((now) => (now === typed ? first : now));
     },
   };
 }
