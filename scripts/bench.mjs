@@ -5,10 +5,8 @@ import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { prepareServer } from './build.mjs';
-import { endWithNpm } from './end-with-npm.mjs';
 import { ensurePackages } from './install.mjs';
-import { started } from './started.mjs';
-import { filesUnder, root, runCommand, say } from './steps.mjs';
+import { endWithNpm, filesUnder, root, runCommand, say, started } from './steps.mjs';
 import { openTestRun } from './test-run.mjs';
 
 /** A benchmark is `bench/FOLDER/bench-NAME.ts`; its first line describes the measurement. */

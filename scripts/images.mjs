@@ -9,8 +9,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { prepareServer } from './build.mjs';
 import { ensurePackages } from './install.mjs';
-import { started } from './started.mjs';
-import { root, runCommand, StepError, say } from './steps.mjs';
+import { root, runCommand, StepError, say, started } from './steps.mjs';
 import { systemPackages } from './system-packages.mjs';
 
 /** The address in the pictures; Chromium resolves it to the local server. */

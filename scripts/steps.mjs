@@ -1,6 +1,7 @@
 // What the other scripts share. It is loaded before packages are installed, so it imports Node.js's modules only.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -33,6 +34,18 @@ export async function runCommand(work) {
     say(error.message);
     process.exit(1);
   }
+}
+
+const PARENT_INTERVAL_MS = 500;
+
+/** Ends this process when the npm or script that started it has ended, even if killed: no reader of its result is left. */
+export function endWithNpm() {
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid !== parent) process.exit(1);
+  }, PARENT_INTERVAL_MS);
+  timer.unref();
 }
 
 /** Waits for both even when one fails, so that the message of the failure is the last line. */
@@ -68,6 +81,20 @@ export function run(command, args, { quiet = false, env = {} } = {}) {
     child.on('error', (error) => resolve({ ok: false, output: error.message }));
     child.on('close', (code) => resolve({ ok: code === 0, output: Buffer.concat(chunks).toString() }));
   });
+}
+
+/**
+ * Resolves to the child process of `spawn` or `fork` once its program runs. Rejects if the program cannot be started:
+ * an `error` event without a listener would end this process.
+ *
+ *   const child = await started(spawn('nginx', args));
+ */
+export async function started(child) {
+  // A write to a child that has ended, or never ran, emits `error` here. Callers detect the end by `exit`.
+  child.stdin?.on('error', () => {});
+  await once(child, 'spawn');
+  child.on('error', (error) => process.stderr.write(`Process ${child.pid}: ${error.message}\n`));
+  return child;
 }
 
 function forwardSignals(child) {

@@ -10,8 +10,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { started } from './started.mjs';
-import { root, say } from './steps.mjs';
+import { root, say, started } from './steps.mjs';
 
 const [address = ''] = process.argv.slice(2);
 if (!URL.canParse(address)) {

@@ -1,10 +1,9 @@
 // npm run test:long: floods, kill loops, scenarios and random models in their long form; npm test runs a short one.
 // Arguments select files: npm run test:long -- test/faults. TEST_SEED=… repeats a run that failed.
 import { ensureBuilt } from './build.mjs';
-import { endWithNpm } from './end-with-npm.mjs';
 import { ensureInstalled } from './install.mjs';
-import { report, runTests, sumOf } from './run-tests.mjs';
-import { runCommand, say } from './steps.mjs';
+import { endWithNpm, runCommand, say } from './steps.mjs';
+import { report, runTests, sumOf } from './test.mjs';
 
 /** File or folder, minutes on two idle processors (estimated, except for node-chaos), and description. */
 const PARTS = [

@@ -5,10 +5,9 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ensureBuilt } from './build.mjs';
-import { endWithNpm } from './end-with-npm.mjs';
 import { ensureInstalled } from './install.mjs';
-import { report, runTests } from './run-tests.mjs';
-import { runCommand, say } from './steps.mjs';
+import { endWithNpm, runCommand, say } from './steps.mjs';
+import { report, runTests } from './test.mjs';
 
 endWithNpm();
 const [checkout = '', ...chosen] = process.argv.slice(2);

@@ -5,10 +5,8 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { copyCheckout } from './copy-checkout.mjs';
-import { endWithNpm } from './end-with-npm.mjs';
 import { MUTANTS } from './mutants.mjs';
-import { started } from './started.mjs';
-import { root, runCommand, StepError, say } from './steps.mjs';
+import { endWithNpm, root, runCommand, StepError, say, started } from './steps.mjs';
 
 const checkout = join(root, '.build', 'mutants', 'checkout');
 const report = join(root, '.build', 'mutants', 'report.json');

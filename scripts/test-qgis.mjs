@@ -8,8 +8,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { report, runTests } from './run-tests.mjs';
-import { started } from './started.mjs';
+import { started } from './steps.mjs';
+import { report, runTests } from './test.mjs';
 
 const folder = await mkdtemp(join(tmpdir(), 'tilewarden-qgis-'));
 const password = 'a password for tests only';

@@ -13,9 +13,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureBuilt } from './build.mjs';
-import { endWithNpm } from './end-with-npm.mjs';
 import { ensurePixels } from './pixels.mjs';
-import { started } from './started.mjs';
+import { endWithNpm, started } from './steps.mjs';
 
 const KEEPER = fileURLToPath(new URL('./test-run-keeper.mjs', import.meta.url));
 /** Linux's file system in memory, and the bytes that must be free there. */

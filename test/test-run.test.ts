@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
-import { started } from '../scripts/started.mjs';
+import { started } from '../scripts/steps.mjs';
 import { eventually } from './fixtures/eventually.ts';
 import { isAlive, openDaemon, openPlace } from './fixtures/processes.ts';
 import { whenOver } from './fixtures/when-over.ts';
@@ -51,7 +51,7 @@ async function startRun(parent = tmpdir()): Promise<Run> {
 async function closing(requireAll: boolean): Promise<{ code: number; lines: string[] }> {
   const node = await startNode(`
     process.stderr.write = (text) => process.stdout.write(text);
-    const { report } = await import('${new URL('run-tests.mjs', scripts)}');
+    const { report } = await import('${new URL('test.mjs', scripts)}');
     const leftOut = [
       { file: 'test/b.test.ts', missing: ['s3'] },
       { file: 'test/a.test.ts', missing: ['s3'] },

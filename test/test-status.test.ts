@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, inject, it } from 'vitest';
-import { started } from '../scripts/started.mjs';
+import { started } from '../scripts/steps.mjs';
 import { needs } from './fixtures/needs.ts';
 import { whenOver } from './fixtures/when-over.ts';
 
-const RUN_TESTS = new URL('../scripts/run-tests.mjs', import.meta.url);
+const RUN_TESTS = new URL('../scripts/test.mjs', import.meta.url);
 
 /** Runs a file of test/failing as npm test runs its tests. */
 async function runFailing(file: string) {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { started } from '../../scripts/started.mjs';
+import { started } from '../../scripts/steps.mjs';
 import { findProgram } from '../../test/fixtures/needs.ts';
 import { processorSeconds, requireProgram } from './processes.ts';
 import { quantile, say, sayMachine } from './report.ts';

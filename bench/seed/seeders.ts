@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { started } from '../../scripts/started.mjs';
+import { started } from '../../scripts/steps.mjs';
 import { type ProcessUse, ProcessWatch } from '../harness/processes.ts';
 import { startTask, untilDone } from '../harness/request.ts';
 import { startServer, upstreamLimits, wmsLayer } from '../harness/server.ts';

@@ -14,8 +14,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { readImported } from '../../src/cli/import.ts';
 import { writeSettingsFile } from '../../src/lib/yaml-file.ts';
-import { started } from '../started.mjs';
-import { root } from '../steps.mjs';
+import { root, started } from '../steps.mjs';
 import { openUpstream } from './open-upstream.mjs';
 
 const [checkout, ...flags] = process.argv.slice(2);

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { serialize } from 'node:v8';
 import { expect, it } from 'vitest';
-import { started } from '../../scripts/started.mjs';
+import { started } from '../../scripts/steps.mjs';
 import { FROM_SOURCES } from '../../test/fixtures/processes.ts';
 import { temporaryFolder } from '../../test/fixtures/when-over.ts';
 import { loadSettings } from '../config/load-settings.ts';

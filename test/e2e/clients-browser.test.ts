@@ -6,7 +6,7 @@ import { dirname, extname, join, normalize } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { started } from '../../scripts/started.mjs';
+import { started } from '../../scripts/steps.mjs';
 import { decodeImage, type RasterImage } from '../../src/raster/decode-image.ts';
 import { createReaderKey } from '../fixtures/accounts.ts';
 import { WAIT_TIMEOUT_MS } from '../fixtures/eventually.ts';

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { started } from '../../scripts/started.mjs';
+import { started } from '../../scripts/steps.mjs';
 import { decodeImage, type RasterImage } from '../../src/raster/decode-image.ts';
 import { soon } from '../fixtures/eventually.ts';
 import { needs, programPath } from '../fixtures/needs.ts';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { started } from '../../scripts/started.mjs';
+import { started } from '../../scripts/steps.mjs';
 import { readImported } from '../../src/cli/import.ts';
 import type { Bounds } from '../../src/domain/bounds.ts';
 import { getOrCreate } from '../../src/lib/get-or-create.ts';

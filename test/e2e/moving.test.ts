@@ -5,7 +5,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { started } from '../../scripts/started.mjs';
+import { started } from '../../scripts/steps.mjs';
 import { encodeImage } from '../../src/raster/encode-image.ts';
 import { type PlacedTile, writeGeoWebCache, writeMapProxy } from '../fixtures/adopted-caches.ts';
 import { soon } from '../fixtures/eventually.ts';

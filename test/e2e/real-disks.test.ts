@@ -12,7 +12,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { started } from '../../scripts/started.mjs';
+import { started } from '../../scripts/steps.mjs';
 import { pictureLayer } from '../fixtures/configurations.ts';
 import { eventually, untilStored } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';

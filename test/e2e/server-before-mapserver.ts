@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { started } from '../../scripts/started.mjs';
+import { started } from '../../scripts/steps.mjs';
 import { sharedMapServer } from '../fixtures/shared-services.ts';
 import { temporaryFolder } from '../fixtures/when-over.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';

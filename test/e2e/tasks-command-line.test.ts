@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { started } from '../../scripts/started.mjs';
+import { started } from '../../scripts/steps.mjs';
 import { eventually } from '../fixtures/eventually.ts';
 import { temporaryFolder } from '../fixtures/when-over.ts';
 import { ADMIN_PASSWORD, runCommand } from './server.ts';

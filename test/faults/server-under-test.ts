@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { started } from '../../scripts/started.mjs';
+import { started } from '../../scripts/steps.mjs';
 import { WAIT_TIMEOUT_MS } from '../fixtures/eventually.ts';
 import { childrenOf } from '../fixtures/processes.ts';
 

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { started } from '../../scripts/started.mjs';
+import { started } from '../../scripts/steps.mjs';
 import { inLength, isLong, randomSeed } from '../fixtures/length.ts';
 import { FROM_SOURCES } from '../fixtures/processes.ts';
 import type { Findings } from './front-conversations.ts';

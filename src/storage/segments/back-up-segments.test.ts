@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, it } from 'vitest';
-import { started } from '../../../scripts/started.mjs';
+import { started } from '../../../scripts/steps.mjs';
 import {
   collect,
   raise,

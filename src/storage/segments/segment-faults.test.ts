@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
-import { started } from '../../../scripts/started.mjs';
+import { started } from '../../../scripts/steps.mjs';
 import {
   closeMark,
   collect,

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { started } from '../../../scripts/started.mjs';
+import { started } from '../../../scripts/steps.mjs';
 import { collect, recount, sortedPages, tile, tilesIn } from '../../../test/contracts/tile-store-tools.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
 import { FROM_SOURCES } from '../../../test/fixtures/processes.ts';
