@@ -41,8 +41,19 @@ describe('the bounds of the audit log', () => {
       for await (const line of table.latestFirst()) lines.push(line);
       return lines.reverse().join('');
     };
-    return { add, left };
+    const addWith = (line: string, account: string) =>
+      database.transaction(null, (query) =>
+        table.appendWith(query, { line, account, administrative: false }),
+      );
+    return { add, addWith, left };
   }
+
+  it('entries written with their change are limited too', async () => {
+    const { add, addWith, left } = await openTable();
+    for (const line of ['1', '2', '3', '4', '5']) await addWith(line, 'follow:city');
+    await add('a', 'user:mary');
+    expect(await left()).toBe('345a');
+  });
 
   it('entries of one account push out only older ones of the same account', async () => {
     const { add, left } = await openTable();

@@ -5,7 +5,7 @@ import type { Env } from '../lib/env.ts';
 import { inBatches } from '../lib/in-batches.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { writeJson } from '../lib/write-json.ts';
-import { type AuditLine, auditRow, createAuditTable } from './audit-table.ts';
+import { type AuditLine, createAuditTable } from './audit-table.ts';
 import type { Via } from './caller.ts';
 
 const MAX_LINE = 64 * 1024;
@@ -58,11 +58,8 @@ export function openAuditLog({
     },
 
     /** Within the transaction of the change: either both are stored, or neither. */
-    async recordWith(query: Statements, draft: AuditDraft): Promise<void> {
-      const at = clock.now();
-      const row = auditRow(auditLine(draft, at), at);
-      await query.insertInto('audit_entries').values(row).execute();
-    },
+    recordWith: (query: Statements, draft: AuditDraft) =>
+      lines.appendWith(query, auditLine(draft, clock.now())),
 
     /**
      * For refusals, such as failed logins: no caller waits for the entry, and beyond `NOTES_PER_MINUTE` they are only

@@ -34,7 +34,11 @@ export function createAuditTable(database: Database, clock: Clock, reserve: stri
   async function insert(lines: readonly AuditLine[]): Promise<void> {
     const at = clock.now();
     const rows = lines.map((line) => auditRow(line, at));
-    await database.transaction(null, (query) => query.insertInto('audit_entries').values(rows).execute());
+    await database.transaction(null, (query) => insertWith(query, rows));
+  }
+
+  async function insertWith(query: Statements, rows: readonly ReturnType<typeof auditRow>[]): Promise<void> {
+    await query.insertInto('audit_entries').values(rows).execute();
     written += rows.length;
     for (const row of rows) writers[row.administrative ? 'administrative' : 'other'].add(row.account);
   }
@@ -89,6 +93,9 @@ export function createAuditTable(database: Database, clock: Clock, reserve: stri
       await prune().catch(() => {});
     },
 
+    /** Within the caller's transaction. Pruned with the next `append`. */
+    appendWith: (query: Statements, line: AuditLine) => insertWith(query, [auditRow(line, clock.now())]),
+
     async *latestFirst(): AsyncGenerator<string> {
       for (let before = Number.MAX_SAFE_INTEGER; ; ) {
         const rows = await database.query
@@ -107,7 +114,7 @@ export function createAuditTable(database: Database, clock: Clock, reserve: stri
   };
 }
 
-export function auditRow({ line, account, administrative }: AuditLine, at: number) {
+function auditRow({ line, account, administrative }: AuditLine, at: number) {
   return { at, line, account: account ?? '', administrative: Number(administrative) };
 }
 

@@ -220,7 +220,7 @@ export class Authenticator {
   /** For writes that an accepted caller does not wait for. */
   #inBackground(work: Promise<unknown>): void {
     work.catch((error: unknown) => {
-      this.#deps.log.warn({ err: error }, 'the last use of an account could not be recorded');
+      this.#deps.log.warn({ err: error }, 'an account could not be updated after a sign-in');
     });
   }
 }
@@ -239,7 +239,6 @@ function sameRights(one: Caller, other: Caller): boolean {
   return rightsOf(one) === rightsOf(other);
 }
 
-/** The content of an `Authorization` header. */
 interface Authorization {
   /** Null: a bearer token. */
   readonly name: string | null;

@@ -61,14 +61,14 @@ export class KeyMeter {
     }
   }
 
-  #afterRate(key: HeldKey, { day }: KeyBudgets, wait: Verdict): Verdict | Promise<Verdict> {
-    if (wait !== null || !day) return this.#counted(key, seconds(wait));
+  #afterRate(key: HeldKey, { day }: KeyBudgets, waitMs: number | null): Verdict | Promise<Verdict> {
+    if (waitMs !== null || !day) return this.#counted(key, seconds(waitMs));
     const late = takePermit(day);
     return late instanceof Promise ? late.then((ms) => this.#afterDay(key, ms)) : this.#afterDay(key, late);
   }
 
-  #afterDay(key: HeldKey, wait: number | null): Verdict {
-    return this.#counted(key, wait === null ? null : seconds(DAY_MS - (this.#clock.now() % DAY_MS)));
+  #afterDay(key: HeldKey, waitMs: number | null): Verdict {
+    return this.#counted(key, waitMs === null ? null : seconds(DAY_MS - (this.#clock.now() % DAY_MS)));
   }
 
   #counted({ id }: HeldKey, verdict: Verdict): Verdict {

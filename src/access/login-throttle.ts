@@ -1,10 +1,14 @@
+/**
+ * Slows down password guessing, by source (`sourceOf`) and by account. A source that has logged in to an account has
+ * separate tries for it, so that others cannot lock its owner out. A source without recent failures may always try.
+ */
 import { isIPv6 } from 'node:net';
 import { TilewardenError } from '../domain/errors.ts';
 import { type Changed, createMemoryLedger, type Ledger, refilled, type Tally } from '../lib/budget.ts';
 import type { Clock } from '../lib/clock.ts';
 import { RecentMap } from '../lib/recent-map.ts';
 
-/** An allowed try. It counts as failed unless one of these is called. */
+/** An allowed try. It counts as failed unless one of its methods is called. */
 export interface Attempt {
   readonly standing: Standing;
   succeeded(): void;
@@ -51,10 +55,6 @@ interface Take {
   readonly pauses: boolean;
 }
 
-/**
- * Slows down password guessing, by source (`sourceOf`) and by account. A source that has logged in to an account has
- * separate tries for it, so that others cannot lock its owner out. A source without recent failures may always try.
- */
 export class LoginThrottle {
   readonly #clock: Clock;
   readonly #ledger: Ledger;

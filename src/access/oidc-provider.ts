@@ -1,3 +1,7 @@
+/**
+ * Sign-in with an OpenID Connect issuer, and the verification of its bearer tokens. The issuer is contacted when it is
+ * first needed. Its configuration and keys are cached, and used for a while when it is unreachable.
+ */
 import { createHash } from 'node:crypto';
 import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey } from 'jose';
 import type { ClientAuth, Configuration } from 'openid-client';
@@ -44,7 +48,6 @@ const ALGORITHMS = ['RS256', 'ES256'];
 
 export type OidcProvider = ReturnType<typeof createOidcProvider>;
 
-/** The issuer of an OpenID Connect sign-in. It is contacted when it is first needed. */
 export function createOidcProvider(
   settings: OidcSettings,
   { clock, log, fetch = globalThis.fetch }: Env & { readonly fetch?: typeof globalThis.fetch },

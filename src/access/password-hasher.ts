@@ -1,4 +1,5 @@
 import { randomBytes, scryptSync, timingSafeEqual } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { errorCopier } from '../domain/error-copier.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { messageKind } from '../lib/channel.ts';
@@ -80,9 +81,9 @@ export function openPasswordHasher({ log, clock }: Env, cost = DEFAULT_COST) {
       const known = stored === null ? null : parseStored(stored);
       const { cost: storedCost, salt, key } = known ?? unmatchable;
       const derived = await derive({ password, salt, cost: storedCost }, standing);
-      const matches = sameKey(derived, key) && known !== null;
+      const matches = derived.length === key.length && timingSafeEqual(derived, key) && known !== null;
       /** `outdated`: stored at another cost than new passwords; the caller stores it again. */
-      return { matches, outdated: !sameCost(storedCost, cost) };
+      return { matches, outdated: !isDeepStrictEqual(storedCost, cost) };
     },
 
     async close(): Promise<void> {
@@ -137,14 +138,6 @@ export function parseStored(text: string): StoredPassword | null {
 /** A stored password that nothing matches: checking one against it takes as long as against a real one. */
 function createUnmatchable(cost: ScryptCost): StoredPassword {
   return { cost, salt: randomBytes(SALT_BYTES), key: randomBytes(KEY_BYTES) };
-}
-
-function sameKey(one: Uint8Array, other: Uint8Array): boolean {
-  return one.length === other.length && timingSafeEqual(one, other);
-}
-
-function sameCost(one: ScryptCost, other: ScryptCost): boolean {
-  return one.logN === other.logN && one.r === other.r && one.p === other.p;
 }
 
 function plainBase64(bytes: Buffer): string {

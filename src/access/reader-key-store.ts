@@ -34,7 +34,6 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
         expires_at: draft.expiresAt,
         created_by: createdBy,
         created_at: now,
-        last_used_at: null,
         used_day: 0,
         used: 0,
       };

@@ -11,6 +11,7 @@ export interface ApiToken {
   readonly id: number;
   readonly name: string;
   readonly role: Role;
+  /** Patterns of layer names; `*` matches any text. */
   readonly layers: readonly string[];
   readonly createdBy: string;
   /** The owning external account; null: a local user, or none. */
@@ -51,7 +52,6 @@ export function createTokenStore(
         account,
         created_at: now,
         expires_at: expiresAt,
-        last_used_at: null,
       };
       const token = await database.transaction(LOCK, async (query) => {
         const { count } = await query

@@ -8,12 +8,13 @@ import type { Logger } from '../lib/logger.ts';
 import { amountInSet, tileSetsIn } from '../storage/read-tiles.ts';
 import { NO_CHANGE, type StoreChange } from '../storage/store.ts';
 import type { ChangeableCatalog } from './catalog.ts';
-import type {
-  CatalogEntries,
-  CatalogEntry,
-  EntryKind,
-  EntryTransaction,
-  PendingCleanup,
+import {
+  type CatalogEntries,
+  type CatalogEntry,
+  checkExpected,
+  type EntryKind,
+  type EntryTransaction,
+  type PendingCleanup,
 } from './catalog-entries.ts';
 import { createLayer } from './create-layer.ts';
 import type { DeclaredEntries, DocumentReader } from './declared-entries.ts';
@@ -148,6 +149,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     change: ChangeOptions,
   ): Promise<EntryChanged> {
     const { kind, name, document } = plan;
+    if (change.dryRun) checkExpected(former, change.expected);
     const usual = await effects(plan, null);
     const { tiles: choice = null } = change;
     if (choice !== null && choice !== 'drop') refuseWrong(usual);

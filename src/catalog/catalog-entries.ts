@@ -174,8 +174,9 @@ function entryRow(query: Statements, kind: KeptKind, name: string) {
     .executeTakeFirst();
 }
 
-function checkExpected(
-  there: RowOf<'catalog_entries'> | undefined,
+/** Throws `entry-changed`. */
+export function checkExpected(
+  there: Pick<RowOf<'catalog_entries'> | CatalogEntry, 'document' | 'version'> | null | undefined,
   expected: number | null | undefined,
 ): void {
   if (expected === undefined) return;

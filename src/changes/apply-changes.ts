@@ -8,7 +8,6 @@ import type { Removal } from '../removal/removal.ts';
 import type { Removals } from '../removal/removals.ts';
 import type { TileSelection } from '../removal/tile-selection.ts';
 import type { SelectionWork } from '../tasks/selection-work.ts';
-import type { TaskAuthor } from '../tasks/task-draft.ts';
 import type { Change, ChangeFeedSettings, ChangeRules } from './change-options.ts';
 import { DEGREES } from './check-place.ts';
 import type { FeedStore, RecordedChange } from './feed-store.ts';
@@ -55,8 +54,9 @@ export function createChangeApplier({ catalog, removals, renew }: ApplierOptions
   }
 
   async function renewAll({ name }: AppliedFeed, { removal, selections }: LayerChange): Promise<void> {
+    const author = { name: `feed:${name}`, account: 'feed', unlimited: false };
     for (const selection of selections) {
-      await renew(removal.layer, selection, feedAuthor(name)).catch((error: unknown) => {
+      await renew(removal.layer, selection, author).catch((error: unknown) => {
         // With too many tasks, tiles are renewed when they are requested.
         if (!isTilewardenError(error, 'too-many-tasks')) throw error;
       });
@@ -76,10 +76,6 @@ export function createChangeApplier({ catalog, removals, renew }: ApplierOptions
       for (const change of [...ofLayers, ...above]) await renewAll(feed, change);
     },
   };
-}
-
-function feedAuthor(feed: string): TaskAuthor {
-  return { name: `feed:${feed}`, account: 'feed', unlimited: false };
 }
 
 /**

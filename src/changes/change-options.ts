@@ -52,14 +52,13 @@ export function srsOf(name: string): number {
   return Number(name.slice('EPSG:'.length));
 }
 
+export const inputName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, {
+  error: 'must be a name of at most 64 letters, digits, dots, hyphens and underscores',
+});
+
 const zoom = whole(0, MAX_ZOOM);
 const common = {
-  name: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, {
-      error: 'must be a name of at most 64 letters, digits, dots, hyphens and underscores',
-    })
-    .describe('Name of the feed, unique'),
+  name: inputName.describe('Name of the feed, unique'),
   layers: z.array(text).min(1).describe('Layers that the data belong to'),
   action: z.enum(CHANGE_ACTIONS).default('invalidate').describe('What happens to the tiles concerned'),
   buffer: whole(0, MAX_BUFFER).default(16).describe('Pixels around a change at every zoom'),

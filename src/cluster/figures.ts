@@ -40,7 +40,7 @@ export function openServerFigures(feed: ProcessFeed | null, env: Env, open: Clos
   }
 
   return {
-    /** Returns a function for the figures of all processes, its own first. `former`: what still counts of an ended one's. */
+    /** Returns a function for the figures of all processes, its own first. `former`: what still counts of an ended one. */
     share<Figure>(
       name: string,
       read: () => Figure,

@@ -1,3 +1,4 @@
+/** Divides the places of a host (its concurrent requests) among nodes, in the database: `HostShares` of `sources/upstream`. */
 import type { Database, Statements } from '../db/database.ts';
 import type { RowOf } from '../db/schema.ts';
 import type { ShareWish } from '../domain/upstream-status.ts';
@@ -10,7 +11,6 @@ const TURN = 2000;
 
 type Claim = Pick<RowOf<'node_shares'>, 'instance' | 'wanted' | 'urgent'> & { readonly spare?: number };
 
-/** Divides the places of a host (its concurrent requests) among nodes, in the database: `HostShares` of `sources/upstream`. */
 export function createHostShares(database: Database, instance: string) {
   return {
     async renew(name: string, { limit, wanted, urgent, spare, held }: ShareWish) {

@@ -1,3 +1,7 @@
+/**
+ * Follows changes of other nodes through the database, so that this one serves no outdated copies. Each node records how
+ * far it has applied them. A change is acknowledged when all others have, or were silent until their copies expired.
+ */
 import type { Database } from '../db/database.ts';
 import { changeNumber, completedChanges } from '../db/numbers.ts';
 import { type Clock, ifLate } from '../lib/clock.ts';
@@ -41,10 +45,6 @@ const moment = (clock: Pick<Clock, 'monotonic' | 'now'>): Moment => ({
   now: clock.now(),
 });
 
-/**
- * Follows changes of other nodes through the database, so that this one serves no outdated copies. Each node records how
- * far it has applied them. A change is acknowledged when all others have, or were silent until their copies expired.
- */
 export function createNodeChanges(options: NodeChangesOptions) {
   const { database, registry, channels, staleMs, clock, log } = options;
   const refreshers: (() => Promise<void>)[] = [];

@@ -33,7 +33,7 @@ export interface NodeRegistry {
   leads(leads: boolean): void;
   /** This node has applied all changes below this number of the database. */
   changesApplied(below: number): Promise<void>;
-  /** That number of each other node, except for nodes that this process has not seen record one for `ms`. */
+  /** That number of each other node, except for nodes whose row this process has not seen change for `ms`. */
   changesAppliedByOthers(ms: number): Promise<readonly number[]>;
   close(): Promise<void>;
 }

@@ -1,10 +1,11 @@
+/** Leadership: in its term a node runs the quota, schedules and clean-up for all nodes. There is one at a time. */
 import { openFileLock } from '../db/data-folder-lock.ts';
 import type { Lead } from '../db/database.ts';
 import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
 
 export interface TermOptions extends Env {
-  /** Called when this node begins or ceases to lead: one at a time runs the quota, schedules and clean-up for all. */
+  /** Called when this node begins or ceases to lead. */
   readonly changed: (leads: boolean) => void;
 }
 

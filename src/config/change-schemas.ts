@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { inputName } from '../changes/change-options.ts';
 import { NOTIFIED_EVENTS } from '../changes/deliveries/delivery-targets.ts';
 import { FOLLOWED_TYPES, type FollowSettings } from '../changes/follow/follow.ts';
 import { text, texts, whole } from '../lib/schemas.ts';
@@ -8,12 +9,7 @@ const DAY = 86_400;
 
 const followedServer = z
   .strictObject({
-    name: z
-      .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, {
-        error: 'must be a name of at most 64 letters, digits, dots, hyphens and underscores',
-      })
-      .describe('Name of the follow, unique'),
+    name: inputName.describe('Name of the follow, unique'),
     type: z.enum(FOLLOWED_TYPES).describe('The kind of server'),
     url: httpAddress.describe(
       'Address of the service or its capabilities; of a GeoServer, e.g. https://host/geoserver',
@@ -46,16 +42,15 @@ export const followSchema = z
   .max(100)
   .refine(hasUniqueNames, { error: 'must not contain two entries with the same name' });
 
-const name = () =>
-  z
-    .string()
-    .regex(/^[A-Za-z0-9_.-]{1,64}$/, {
-      error: 'must be a name of at most 64 letters, digits, dots, hyphens and underscores',
-    })
-    .describe('Shown in the list of deliveries');
+const name = z
+  .string()
+  .regex(/^[A-Za-z0-9_.-]{1,64}$/, {
+    error: 'must be a name of at most 64 letters, digits, dots, hyphens and underscores',
+  })
+  .describe('Shown in the list of deliveries');
 
 const purgeTarget = z.strictObject({
-  name: name(),
+  name,
   url: httpAddress.describe('Where purge requests are sent'),
   method: z.enum(['PURGE', 'BAN', 'POST', 'PUT', 'DELETE', 'GET']).default('PURGE'),
   header: headerName.default('xkey-purge').describe('Carries the keys'),
@@ -63,7 +58,7 @@ const purgeTarget = z.strictObject({
 });
 
 const notifyTarget = z.strictObject({
-  name: name(),
+  name,
   url: httpAddress.describe('Where notifications are posted'),
   secret: text.describe('Signs the body: X-Hub-Signature-256'),
   events: z

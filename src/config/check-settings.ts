@@ -87,12 +87,8 @@ function uniqueNames(section: string, what: string) {
   };
 }
 
-export interface LayerContext {
-  readonly areas: Settings['areas'];
-  readonly groups: Settings['groups'];
-  readonly gridSets: GridSetRegistry;
-  readonly stores: Settings['stores'];
-  readonly adoptBuckets: Settings['adoptBuckets'];
+export interface LayerContext
+  extends Pick<Settings, 'areas' | 'groups' | 'gridSets' | 'stores' | 'adoptBuckets'> {
   readonly byName: LayersByName;
 }
 

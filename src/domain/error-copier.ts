@@ -1,14 +1,10 @@
 import { UnavailableError } from '../lib/error-code.ts';
-import { type ErrorCode, isTilewardenError, TilewardenError, type UpstreamWords } from './errors.ts';
+import { isTilewardenError, TilewardenError } from './errors.ts';
 import { HostClosed, type HostClosing, hostClosedIn } from './upstream-status.ts';
 
-interface WrittenError {
-  readonly code: ErrorCode;
-  readonly message: string;
-  readonly reason: string | null;
-  readonly retryAfterSeconds: number | null;
+interface WrittenError
+  extends Pick<TilewardenError, 'code' | 'message' | 'reason' | 'retryAfterSeconds' | 'upstream'> {
   readonly cause: string | null;
-  readonly upstream: UpstreamWords | null;
   readonly closed: { readonly host: string; readonly closing: HostClosing } | null;
 }
 

@@ -1,4 +1,4 @@
-import { type Bounds, containsBounds } from './bounds.ts';
+import { type Bounds, boundsOf, containsBounds } from './bounds.ts';
 import { type GridSetOptions, MAX_LEVELS, METERS_PER_DEGREE } from './grid-set.ts';
 import { definitionOf } from './projection.ts';
 
@@ -101,17 +101,6 @@ function roundedOutwards({ minX, minY, maxX, maxY }: Bounds): Bounds {
   };
 }
 
-/** The usual tiles of a country in its own CRS; rows count from the top of the extent. */
-interface NationalGrid {
-  readonly srs: number;
-  /** ISO 3166-1 alpha-2. */
-  readonly country: string;
-  readonly publisher: string;
-  readonly extent: Bounds;
-  readonly resolutions: readonly number[];
-  readonly tileSize: number;
-}
-
 type Row = readonly [
   srs: number,
   country: string,
@@ -157,17 +146,12 @@ const ROWS: readonly Row[] = [
   [31370, 'BE', 'Digitaal Vlaanderen', [9928, 66928, 272072, 329072], halving(1024, 14)],
 ];
 
-export function nationalGridsOf(srs: number): readonly NationalGrid[] {
-  return ROWS.filter(([code]) => code === srs).map(
-    ([code, country, publisher, [minX, minY, maxX, maxY], resolutions, tileSize = 256]) => ({
-      srs: code,
-      country,
-      publisher,
-      extent: { minX, minY, maxX, maxY },
-      resolutions,
-      tileSize,
-    }),
-  );
+/** The usual tiles of a country in its own CRS; rows count from the top of the extent. */
+export function nationalGridsOf(wanted: number) {
+  const rows = ROWS.filter(([srs]) => srs === wanted);
+  return rows.map(([srs, country, publisher, edges, resolutions, tileSize = 256]) => {
+    return { srs, country, publisher, extent: boundsOf(edges), resolutions, tileSize };
+  });
 }
 
 function halving(first: number, levels: number): readonly number[] {

@@ -85,12 +85,9 @@ export function createGridSet(options: GridSetOptions): GridSet {
 
 /** Same as `createGridSet`, for valid options. Levels are computed when first used: most never are. */
 export function wellKnownGridSet(options: GridSetOptions): GridSet {
-  const tileWidth = options.tileWidth ?? DEFAULT_TILE_SIZE;
-  const tileHeight = options.tileHeight ?? DEFAULT_TILE_SIZE;
-  const metersPerUnit = options.metersPerUnit ?? (options.srs === 4326 ? METERS_PER_DEGREE : 1);
-  const pixelSize = options.pixelSize ?? DEFAULT_PIXEL_SIZE;
-  const alignTopLeft = options.alignTopLeft ?? false;
-  const { extent } = options;
+  const { name, srs, extent, pixelSize = DEFAULT_PIXEL_SIZE, alignTopLeft = false } = options;
+  const { tileWidth = DEFAULT_TILE_SIZE, tileHeight = DEFAULT_TILE_SIZE } = options;
+  const metersPerUnit = options.metersPerUnit ?? (srs === 4326 ? METERS_PER_DEGREE : 1);
   let levels: readonly GridLevel[] | null = null;
 
   function levelAt(resolution: number, z: number): GridLevel {
@@ -99,7 +96,7 @@ export function wellKnownGridSet(options: GridSetOptions): GridSet {
     const columns = tilesAlong(extent.maxX - extent.minX, tileSpanX);
     const rows = tilesAlong(extent.maxY - extent.minY, tileSpanY);
     return {
-      name: options.levelNames?.[z] ?? `${options.name}:${z}`,
+      name: options.levelNames?.[z] ?? `${name}:${z}`,
       resolution,
       scaleDenominator: options.scaleDenominators?.[z] ?? (resolution * metersPerUnit) / pixelSize,
       columns,
@@ -111,10 +108,10 @@ export function wellKnownGridSet(options: GridSetOptions): GridSet {
   }
 
   return {
-    name: options.name,
+    name,
     aliases: options.aliases ?? [],
     description: options.description ?? '',
-    srs: options.srs,
+    srs,
     projection: options.projection ?? null,
     extent,
     tileWidth,
@@ -123,7 +120,7 @@ export function wellKnownGridSet(options: GridSetOptions): GridSet {
     metersPerUnit,
     pixelSize,
     alignTopLeft,
-    yCoordinateFirst: options.yCoordinateFirst ?? namesNorthingFirst(options.srs),
+    yCoordinateFirst: options.yCoordinateFirst ?? namesNorthingFirst(srs),
     get levels() {
       levels ??= ladderOf(options, this).map(levelAt);
       return levels;

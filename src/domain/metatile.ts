@@ -43,18 +43,13 @@ export function metatileAt(
 }
 
 /** Pixels around a metatile that are fetched with it and cut away, by side. */
-export interface Gutter {
-  readonly left: number;
-  readonly top: number;
-  readonly right: number;
-  readonly bottom: number;
-}
+export type Gutter = ReturnType<typeof gutterAround>;
 
 /** In pixels: far above the rounding of doubles, visible in no picture. */
 const ROUNDING = 1e-3;
 
 /** At most `pixels` on each side, and none outside the extent: map servers refuse bounds beyond the world. */
-export function gutterAround(gridSet: GridSet, { z, rect }: Metatile, pixels: number): Gutter {
+export function gutterAround(gridSet: GridSet, { z, rect }: Metatile, pixels: number) {
   const { extent } = gridSet;
   const { resolution } = levelOf(gridSet, z);
   const { minX, minY, maxX, maxY } = boundsOfRect(gridSet, z, rect);

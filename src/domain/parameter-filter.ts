@@ -220,13 +220,9 @@ function createNumberFilter(
     const number = read(text);
     if (number === null) return null;
     if (values.length === 0) return print(number);
-    const best = nearest(values, number);
+    const best = values.reduce((a, b) => (Math.abs(b - number) < Math.abs(a - number) ? b : a));
     return best === number || Math.abs(best - number) < threshold ? asWritten(print(best)) : null;
   });
-}
-
-function nearest(values: readonly number[], wanted: number): number {
-  return values.reduce((best, value) => (Math.abs(value - wanted) < Math.abs(best - wanted) ? value : best));
 }
 
 function caseNormalizer(letterCase: 'none' | 'upper' | 'lower'): (value: string) => string {

@@ -190,7 +190,8 @@ export function createPlaceMapping(from: Crs, to: Crs & Pick<GridSet, 'extent'>)
   if (sameSrs(from.srs, to.srs) && from.projection === to.projection) return same;
   const [source, target] = [projectionOf(from), projectionOf(to)];
   if (!source || !target) return null;
-  const middle = isCylindrical(target) ? middleLongitude(target, to.extent) : null;
+  const centre = (to.extent.minX + to.extent.maxX) / 2;
+  const middle = isCylindrical(target) ? (target.toLonLat(centre, 0)?.[0] ?? 0) : null;
   return (x, y, out) => {
     const degrees = source.toLonLat(x, y);
     if (!degrees || !isExact(source, degrees, x, y)) return false;
@@ -211,10 +212,6 @@ function isExact(projection: Projection, [longitude, latitude]: Place, x: number
   const back = projection.fromLonLat(longitude, latitude);
   const tolerance = ROUND_TRIP * (Math.abs(x) + Math.abs(y) + 1);
   return back !== null && Math.abs(back[0] - x) + Math.abs(back[1] - y) <= tolerance;
-}
-
-function middleLongitude(projection: Projection, { minX, maxX }: Bounds): number {
-  return projection.toLonLat((minX + maxX) / 2, 0)?.[0] ?? 0;
 }
 
 function nearTo(middle: number, longitude: number): number {

@@ -1,8 +1,8 @@
 import type { TileIndex, TileSetKey } from './tile-key.ts';
-import type { PackedRects, TileRect } from './tile-rect.ts';
+import type { TilePlace, TileRect } from './tile-rect.ts';
 
 /** Changes and uses of tiles, which the pipeline and removals report to the rest of the process. */
-export type TileEvent =
+export type TileEvent = { readonly at: number } & (
   | {
       readonly type: 'served';
       readonly set: TileSetKey;
@@ -10,7 +10,6 @@ export type TileEvent =
       readonly tile: TileIndex;
       /** Once when left out. */
       readonly times?: number;
-      readonly at: number;
     }
   | {
       readonly type: 'stored';
@@ -21,7 +20,6 @@ export type TileEvent =
       readonly rect: TileRect;
       readonly tiles: number;
       readonly bytes: number;
-      readonly at: number;
     }
   | {
       readonly type: 'deleted';
@@ -30,31 +28,22 @@ export type TileEvent =
       readonly rect: TileRect;
       /** To make room: the tiles were right. */
       readonly evicted?: true;
-      readonly at: number;
     }
   | {
       /** Copies of tiles are no longer right: in these places, in every format and for all parameters. */
       readonly type: 'outdated';
       readonly layer: string;
       /** Null: the whole layer. */
-      readonly places:
-        | readonly {
-            readonly gridSet: string;
-            readonly z: number;
-            readonly rect: TileRect;
-            readonly parts?: PackedRects;
-          }[]
-        | null;
-      readonly at: number;
+      readonly places: readonly TilePlace[] | null;
     }
   | {
       /** A store that took tiles before fails, or takes them again (null). */
       readonly type: 'store-state';
       readonly store: string;
       readonly failure: string | null;
-      readonly at: number;
     }
-  | { readonly type: 'layer-dropped'; readonly layer: string; readonly at: number };
+  | { readonly type: 'layer-dropped'; readonly layer: string }
+);
 
 type TileListener = (event: TileEvent) => void;
 

@@ -48,6 +48,15 @@ export function rectContains(rect: TileRect, x: number, y: number): boolean {
 /** Many blocks, four numbers each: they pass between threads and processes as one piece of memory. */
 export type PackedRects = Float64Array;
 
+/** A block of a zoom, in every format and for all parameters. */
+export interface TilePlace {
+  readonly gridSet: string;
+  readonly z: number;
+  readonly rect: TileRect;
+  /** Limits the effect of a mark to these parts of `rect`, some hundred at most; absent: all of it. */
+  readonly parts?: PackedRects;
+}
+
 export function packRects(rects: readonly TileRect[]): PackedRects {
   const packed = new Float64Array(rects.length * 4);
   for (const [i, { minX, minY, maxX, maxY }] of rects.entries()) packed.set([minX, minY, maxX, maxY], i * 4);

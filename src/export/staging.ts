@@ -23,11 +23,11 @@ const CACHE_KIB = 65_536;
 
 export interface Purpose {
   readonly what: string;
-  /** A file begun with another `since` is begun again (see `tilesSince`); with another `what` it is refused. */
+  /** A file with another `since` is started again (see `tilesSince`); one with another `what` is refused. */
   readonly since: string;
 }
 
-/** Opens the file of an interrupted export, or a new one. `prepare` makes its tables. */
+/** Opens the file of an interrupted export, or a new one. `prepare` creates its tables. */
 export function openStaging(
   target: string,
   purpose: Purpose,

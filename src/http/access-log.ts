@@ -12,7 +12,7 @@ interface AccessEntry {
   readonly status: number;
   readonly bytes: number;
   readonly ms: number;
-  /** Value of `X-Cache`; null unless it is a tile. */
+  /** Value of `X-Cache`; null: the response has none. */
   readonly cache: string | null;
 }
 

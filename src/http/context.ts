@@ -27,7 +27,7 @@ export interface Target {
 export interface ContextDeps {
   readonly trusts: TrustsProxy;
   readonly access: Access;
-  /** The server's address for clients, without a closing slash; null: the one that each request names. */
+  /** The server's address for clients, without a trailing slash; null: the one that each request names. */
   readonly publicUrl: string | null;
   /** The access setting of a layer; null: no such layer. */
   readonly accessOf: (layer: string) => Layer['access'] | null;
@@ -43,13 +43,14 @@ export interface ChangeNote {
   readonly summary?: string;
   readonly before?: unknown;
   readonly after?: unknown;
-  /** As of changes that need the role of an administrator; see `AuditDraft`. */
+  /** Counts as a change by an administrator; see `AuditDraft`. */
   readonly administrative?: true;
 }
 
 const NO_BODY = Buffer.alloc(0);
 const NO_CHANGE: ChangeNote = {};
 
+/** A request as handlers see it, and what they and the checks before them report about it. */
 export class Context {
   readonly target: Target;
   readonly connection: Connection;
@@ -58,9 +59,7 @@ export class Context {
   body: Buffer = NO_BODY;
   /** Set by the handler before it responds. */
   change: ChangeNote = NO_CHANGE;
-  /**
-   * Who may read the response. `varies`: it depends on the caller. `caller`: only this one, and never pages of other sites.
-   */
+  /** Who may read the response. `varies`: it depends on the caller. `caller`: only this one, never pages of other sites. */
   audience: 'all' | 'varies' | 'caller' = 'all';
   /** The response has addresses that depend on headers of the request. */
   followsAddress = false;
@@ -70,7 +69,7 @@ export class Context {
   identified: Caller | null = null;
   /** On tile services: the key of the request. */
   key: PresentedKey | null = null;
-  /** Names of the areas that the account of the caller shows; null: everywhere. */
+  /** Names of the areas in which the caller's account sees closed layers; null: everywhere. */
   areas: readonly string[] | null = null;
   /** Query pairs that look like keys and are parameters of the layer. */
   released = '';
@@ -194,7 +193,7 @@ export class Connection implements KeyMemory {
     this.#socket = socket;
   }
 
-  /** Begins now, or when fewer than `most` responses are pending. */
+  /** Calls `begin` now, or when fewer than `most` responses are pending. */
   beginInTurn(response: ServerResponse, begin: (response: ServerResponse) => void, most: number): void {
     this.#begin = begin;
     this.#most = most;
@@ -251,7 +250,7 @@ export function createdResponse({ baseUrl }: Context, path: string, document: ob
   return jsonResponse(document, ['Location', `${baseUrl}${path}`], 201);
 }
 
-/** 0, which no object has, if it is not a number. */
+/** The id in the path; 0, which no object has, if it is not a number. */
 export function idIn({ params: { id = '' } }: Pick<Context, 'params'>): number {
   return /^\d{1,15}$/.test(id) ? Number(id) : 0;
 }

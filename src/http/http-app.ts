@@ -28,7 +28,7 @@ import { tileJsonRoutes } from './services/tile-json.ts';
 import { createTileFinder, screened, tileServiceRoutes } from './services/tile-service-routes.ts';
 import { wmsRoutes } from './services/wms/wms-routes.ts';
 
-/** Publishes a figure of this process; returns a function for those of all processes of the server, its own first. */
+/** Shares a figure of this process; returns a function for those of all processes of the server, its own first. */
 type ShareFigure = <Figure>(name: string, read: () => Figure) => () => readonly Figure[];
 
 export interface HttpServerDeps

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Of the server, of one connection or, as `…OfOne`, of one account. Times in milliseconds, sizes in bytes. */
+/** Limits of the server, of one connection or, as `…OfOne`, of one account. Times in milliseconds, sizes in bytes. */
 export const DEFAULT_LIMITS = {
   addressLength: 8 * 1024,
   headerSize: 16 * 1024,
@@ -12,7 +12,7 @@ export const DEFAULT_LIMITS = {
   requestTimeout: 10_000,
   /** How long a connection may make no progress: between requests, or because the client does not read. */
   idleTimeout: 120_000,
-  /** How long to wait for a client that has closed its side of the connection: it may have left. */
+  /** How long a response may take to begin after the client has closed its side of the connection: it may have left. */
   halfClosedTimeout: 5_000,
   /** Interval of the check for slow connections. */
   connectionsCheckingInterval: 1_000,
@@ -20,7 +20,6 @@ export const DEFAULT_LIMITS = {
   connections: 10_000,
   /** Concurrent requests of one connection; further pipelined requests wait. */
   requestsPerConnection: 64,
-  /** Waiting requests of one connection. */
   waitingPerConnection: 4096,
   eventStreams: 100,
   eventStreamsOfOne: 25,
@@ -36,18 +35,18 @@ export const DEFAULT_LIMITS = {
 export type HttpLimits = Readonly<typeof DEFAULT_LIMITS>;
 
 const LIMITS_FILE = '/proc/self/limits';
-/** The share of open files for connections. The rest is for tiles, the database and upstreams. */
+/** The share of open files for connections. `RESERVED` and the rest are for tiles, the database and map servers. */
 const SHARE = 0.75;
-const KEPT = 64;
+const RESERVED = 64;
 const MIN_CONNECTIONS = 32;
 
 /** The limit of connections, given the limit of open files. */
 export function mostConnections(limit: number, openFiles: number | null): number {
   if (openFiles === null) return limit;
-  return Math.min(limit, Math.max(MIN_CONNECTIONS, Math.floor(openFiles * SHARE) - KEPT));
+  return Math.min(limit, Math.max(MIN_CONNECTIONS, Math.floor(openFiles * SHARE) - RESERVED));
 }
 
-/** Including sockets; null if unknown. */
+/** The limit of open files, sockets included; null: unknown. */
 export function openFilesLimit(): number | null {
   try {
     const soft = /^Max open files\s+(\d+)/m.exec(readFileSync(LIMITS_FILE, 'utf8'))?.[1];

@@ -77,7 +77,7 @@ for (const block of document.querySelectorAll('pre')) {
 }
 `;
 
-/** In the system's colour scheme. */
+/** Follows the colour scheme of the client's system. */
 const PAGE_STYLE = `
 :root { color-scheme: light dark; --line: light-dark(#d5dbe0, #3a444d); --soft: light-dark(#f3f5f7, #1d242a); --link: light-dark(#0b5cad, #7db8f0); }
 body { margin: 0; font: 16px/1.5 system-ui, sans-serif; background: light-dark(#fff, #14191d); color: light-dark(#1b2329, #e4e9ed); }
@@ -120,7 +120,7 @@ export function tagged(name: string, text: string | null): Html {
   return text === null ? EMPTY : html`<${tag}>${text}</${tag}>`;
 }
 
-/** A bare page, as GeoWebCache answers its forms with; pages for people have the style of `createPageWriter`. */
+/** A bare page, as GeoWebCache's response to its forms; pages for people have the style of `createPageWriter`. */
 export function pageResponse(title: string, body: Html): Response {
   const page = html`<!doctype html>
 <html lang="en">

@@ -66,9 +66,9 @@ const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
   'source-timeout': 504,
 };
 
-/** The database is unreachable or busy. */
-const OUT_OF_REACH = 503;
-/** Seconds; for failures without a time of their own. */
+/** The status of `UnavailableError`: the database or another service cannot be reached. */
+const UNAVAILABLE = 503;
+/** Seconds; for failures that name no time. */
 const DEFAULT_RETRY_AFTER = 5;
 const MAX_MESSAGE_LENGTH = 1000;
 
@@ -89,7 +89,7 @@ export function tooMany(message: string, retryAfterSeconds = 1): HttpProblem {
   return new HttpProblem('too-many-requests', message, ['Retry-After', String(retryAfterSeconds)]);
 }
 
-/** One line of text without internals. Unexpected failures are logged with their stack. */
+/** The response to an error: one line of text without internals. The caller logs an unexpected error. */
 export function problemOf(error: unknown, requestId: string) {
   const foreseen = (status: number, message: string, headers: Headers) => ({
     answer: problemResponse(status, message, headers),
@@ -102,7 +102,7 @@ export function problemOf(error: unknown, requestId: string) {
     return foreseen(status, error.message, [...missed, ...retryAfter(status, error.retryAfterSeconds)]);
   }
   if (error instanceof UnavailableError) {
-    return foreseen(OUT_OF_REACH, error.message, retryAfter(OUT_OF_REACH, null));
+    return foreseen(UNAVAILABLE, error.message, retryAfter(UNAVAILABLE, null));
   }
   const message = `Internal error; the server's log has the reason, under request ${requestId}.`;
   return { answer: problemResponse(500, message, []), unexpected: true };
@@ -121,7 +121,7 @@ function retryAfter(status: number, seconds: number | null): Headers {
   return ['Retry-After', String(Math.max(1, Math.ceil(seconds ?? DEFAULT_RETRY_AFTER)))];
 }
 
-/** Names come from clients; control characters are made visible. */
+/** Replaces control characters, as names come from clients, and shortens the message. */
 function oneLine(message: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this takes out
   const visible = message.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '\ufffd');

@@ -1,7 +1,7 @@
 import { type ServerResponse, validateHeaderValue } from 'node:http';
 import { writeJson } from '../lib/write-json.ts';
 
-/** Header names and values in turn: the form that costs least to send. */
+/** Names and values alternate: the form that costs least to send. */
 export type Headers = readonly string[];
 
 /** Writes the body in pieces and ends the response, at the latest when the signal aborts. */
@@ -11,16 +11,16 @@ export interface Response {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Buffer | string | null | Streamer;
-  /** The value of `X-Cache`, if known. */
+  /** For the access log; absent: `X-Cache` of the headers. */
   readonly cache?: string;
 }
 
-/** Status 200, readable by pages of other sites; writes its own head. */
+/** Writes its own head, with status 200 and headers for pages of other sites. */
 export interface PreparedResponse extends Response {
   readonly body: Buffer;
   /** Its headers contain `Vary: X-Api-Key`. */
   readonly variesByKey: boolean;
-  /** Writes the status line and all headers up to the empty line, as far as there is room. Returns how many bytes they have. */
+  /** Writes status line, headers and empty line, as far as there is room. Returns their length in bytes. */
   writeHead(target: Buffer): number;
 }
 
@@ -71,7 +71,7 @@ export function jsonResponse(value: unknown, headers: Headers = NO_HEADERS, stat
   };
 }
 
-/** Adds a slash to the path. The address is relative, for proxies that add a prefix. */
+/** Redirects to the path with a slash. The address is relative, for proxies that add a prefix. */
 export function slashAdded(path: string): Response {
   return { status: 308, headers: ['Location', `${path.slice(path.lastIndexOf('/') + 1)}/`], body: null };
 }

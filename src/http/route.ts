@@ -7,7 +7,7 @@ import type { Response } from './response.ts';
 export type RouteRole = Role | 'public';
 
 export const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;
-/** `HEAD` goes with every `GET`. */
+/** Every `GET` route accepts `HEAD` too. */
 export type Method = (typeof METHODS)[number];
 
 export type Handler = (context: Context) => Response | Promise<Response>;
@@ -36,15 +36,15 @@ export interface Route {
   readonly path: string;
   readonly role: RouteRole;
   readonly handler: Handler;
-  /** Replaces `handler`, for everyone, while the database is unreachable: no caller can be authenticated then. */
+  /** Replaces `handler`, without a role, while the database is unreachable: no caller can be authenticated then. */
   readonly whileAway?: Handler;
   /** `anyone`: pages of other sites may read the response; otherwise only our own. */
   readonly sharing?: 'anyone';
-  /** Which queries are for a tile. Such a request may be answered without `node:http`, and never by a stream. */
+  /** Queries that request a tile. Such a request may be answered without `node:http`, and never by a stream. */
   readonly tiles?: RegExp;
-  /** A reader key opens it too, as everything that is shared with anyone. */
+  /** Accepts reader keys, as routes shared with anyone do. */
   readonly takesKey?: true;
-  /** A dry run: it changes nothing and is not audited. */
+  /** Whether the request is a dry run, which changes nothing and is not audited. */
   readonly asksOnly?: (context: Context) => boolean;
   /** For `/api/v1/openapi.json`. */
   readonly describe?: RouteDescription;
@@ -94,7 +94,7 @@ export function checkRoutes(routes: readonly Route[]): void {
   }
 }
 
-/** Also checked at run time: a route without a role does not start. */
+/** Also checked at run time: with a route without a role the server does not start. */
 function checkRole(route: Route): void {
   const known: readonly unknown[] = ['public', ...ROLES];
   if (known.includes(route.role)) return;

@@ -26,11 +26,11 @@ import type { Route } from './route.ts';
 
 export interface HttpServerOptions {
   readonly host: string;
-  /** 0 picks a free one. */
+  /** 0: any free one. */
   readonly port: number;
   /** All paths exist below each of these, e.g. `['', '/geowebcache']`. */
   readonly prefixes: readonly string[];
-  /** Other programs with addresses that are served too. */
+  /** Programs whose addresses are served too. */
   readonly compatibility?: readonly CompatibleProgram[];
   readonly trustedProxies: readonly string[];
   /** The server's address for clients; null: the one that each request names. */
@@ -38,9 +38,9 @@ export interface HttpServerOptions {
   /** Null: plain HTTP. */
   readonly tls: TlsFiles | null;
   readonly limits?: Partial<HttpLimits>;
-  /** As in `ServiceDeps`. */
+  /** The header with the keys by which a CDN purges a tile. */
   readonly surrogateKeys?: KeyHeader | null;
-  /** False: `node:http` answers every request. */
+  /** False: `node:http` reads every request, also for tiles. */
   readonly front?: boolean;
 }
 
@@ -127,7 +127,7 @@ function createNodeServer(limits: HttpLimits, tls: boolean, listener: RequestLis
     maxHeaderSize: limits.headerSize,
     headersTimeout: limits.headersTimeout,
     requestTimeout: limits.requestTimeout,
-    // The idle timeout holds between requests too: one timer for each connection, not two for each request.
+    // The idle timeout applies between requests too: one timer for each connection, not two for each request.
     keepAliveTimeout: 0,
     connectionsCheckingInterval: limits.connectionsCheckingInterval,
   };
@@ -141,7 +141,7 @@ function createNodeServer(limits: HttpLimits, tls: boolean, listener: RequestLis
 }
 
 /**
- * A client that closes its side after its request still gets its response. One that has left is no different, so its work
+ * A client that closes its side after its request still gets its response. One that has left looks the same, so the request
  * is cancelled when no response has begun after a while.
  */
 function answerHalfClosed(server: Server, timeoutMs: number): void {
@@ -171,8 +171,8 @@ function makeRoom(closeIdle: () => void): () => void {
 }
 
 /**
- * From now on responses contain `Connection: close`. The next request on a kept connection may be in flight,
- * and closing that connection now would lose it (RFC 9112, 9.5).
+ * Waits before idle connections are closed. Responses contain `Connection: close` by now, but the next request on a
+ * keep-alive connection may be in flight, and closing the connection would lose it (RFC 9112, 9.5).
  */
 async function drainKeepAlive({ server, dispatcher }: HttpApp, limits: HttpLimits): Promise<void> {
   const began = performance.now();
@@ -180,7 +180,7 @@ async function drainKeepAlive({ server, dispatcher }: HttpApp, limits: HttpLimit
   const quietAt = () => Math.max(began, dispatcher.lastKeepAliveRequestAt()) + limits.keepAliveDrain;
   while (performance.now() < Math.min(quietAt(), latest) && (await openConnections(server)) > 0) {
     await delay(DRAIN_POLL_MS);
-    // On a busy machine some requests have arrived unread: timers run before sockets.
+    // On a busy machine some requests have arrived but are unread: timers run before sockets.
     await nextTurn();
   }
 }
@@ -237,9 +237,9 @@ function answerBrokenConnection(error: Error & { code?: string }, socket: Socket
     socket.destroy();
     return;
   }
-  const end = () => endWith(socket, problemOf(error.code ?? ''));
+  const end = () => endWith(socket, parserProblem(error.code ?? ''));
   const { lastResponse } = connectionOf(socket);
-  // A request that never arrived completely gets no response.
+  // The response to a request that never arrived completely is not awaited.
   const waits = lastResponse !== null && !lastResponse.writableFinished && lastResponse.req.complete;
   if (waits) lastResponse.once('close', end);
   else end();
@@ -257,7 +257,7 @@ function endWith(
   );
 }
 
-function problemOf(code: string): { readonly code: HttpProblemCode; readonly message: string } {
+function parserProblem(code: string): { readonly code: HttpProblemCode; readonly message: string } {
   if (code === 'HPE_HEADER_OVERFLOW') {
     return { code: 'headers-too-large', message: 'The address and headers of the request are too long.\n' };
   }

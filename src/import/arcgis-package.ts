@@ -7,8 +7,8 @@ import type { Table } from './tracked-table.ts';
 import { tableOfXml } from './xml-table.ts';
 
 /**
- * The tiling scheme of a `.tpk`, which has the files of a cache in a folder, or of a `.tpkx`: as `conf.xml` and `conf.cdi`
- * have it, null where there is none. Throws `store-failed`.
+ * The tiling scheme of a `.tpk`, which has the files of a cache in a folder, or of a `.tpkx`, in the form of `conf.xml`
+ * and `conf.cdi`; null: it has no such file. Throws `store-failed`.
  */
 export async function readPackageScheme(file: string) {
   const files = await readPackageFiles(file);

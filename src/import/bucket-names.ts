@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 
 const MAX_NAME = 64;
 
-/** Adds a bucket under a name like the wanted one, and returns it: that of an equal bucket, or one that no other has. */
+/** Adds a bucket and returns its name, which is like `wanted`: that of an equal bucket, or a new one. */
 export function nameBucket(buckets: Map<string, object>, wanted: string, bucket: object): string {
   const base = wanted.replaceAll(/[^\w-]/g, '_') || 'bucket';
   for (let count = 1; ; count++) {

@@ -1,4 +1,4 @@
-/** Compares what two servers answer to one request, to prove a move from one to the other. */
+/** Compares the responses of two servers to one request, to prove that a move changes nothing. */
 
 export interface ServerResponse {
   readonly status: number;
@@ -42,10 +42,10 @@ const HEADERS = [
   'content-disposition',
   'content-encoding',
 ];
-/** Services may report an exception with status 200. Capabilities contain an element `Exception`. */
+/** Services may report an exception with status 200. `Exception` alone is an element of capabilities. */
 const EXCEPTION = /<(?:\w+:)?(?:ServiceExceptionReport|ExceptionReport|WMTException)[\s>]/;
 const EXCEPTION_WITHIN = 2048;
-/** Such documents contain addresses of their server. */
+/** Documents that contain addresses of their server, so that their bytes are not compared. */
 const DOCUMENT = /xml|html/;
 
 export async function compareResponses(
@@ -111,7 +111,7 @@ async function contentDifference(
 
 function typeOf(response: ServerResponse): string {
   const type = headerOf(response, 'content-type').replace(/;.*/s, '').trim().toLowerCase();
-  // RFC 7303, 9.2: the same.
+  // RFC 7303, 9.2: both names mean the same.
   return type === 'text/xml' ? 'application/xml' : type;
 }
 

@@ -40,10 +40,10 @@ const MAX_KEPT_BYTES = 48 * 2 ** 20;
 /** Failed connections in a row after which a server counts as down; fewer if there are fewer requests. */
 const MAX_UNREACHABLE = 5;
 
-/** In the order of the addresses. Rejects when a server is down, or with the signal's reason. */
+/** Results are in the order of the addresses. Rejects when a server is down, or with the signal's reason. */
 export async function compareServers(options: ComparisonOptions): Promise<readonly Comparison[]> {
   const proxied = openProxiedFetch(options.proxies);
-  const ask = [options.old, options.new].map((server) => createAsk(server, options, proxied?.fetch ?? fetch));
+  const get = [options.old, options.new].map((server) => createGet(server, options, proxied?.fetch ?? fetch));
   const results: Comparison[] = [];
   let [next, done] = [0, 0];
   let room = options.keepPictures ? MAX_KEPT_BYTES : 0;
@@ -56,7 +56,7 @@ export async function compareServers(options: ComparisonOptions): Promise<readon
       const at = next++;
       const address = options.addresses[at] ?? '';
       const path = withoutPrefix(address, new URL(options.old.url).pathname);
-      const responses = await Promise.all(ask.map((one) => one(path)));
+      const responses = await Promise.all(get.map((one) => one(path)));
       const { tolerance } = options;
       const compare = (one: Buffer, other: Buffer) => compareImages(one, other, tolerance);
       results[at] = keep(await compareResponses(address, responses, tolerance, compare));
@@ -83,7 +83,7 @@ function withoutPictures(row: Comparison): Comparison {
   return { ...row, old: empty(row.old), new: empty(row.new), marked: null };
 }
 
-/** A log contains the path of OLD_URL or, behind a proxy that removes it, does not. */
+/** Paths in a log begin with that of the old server's address, unless a proxy removes it. */
 function withoutPrefix(address: string, prefix: string): string {
   const base = trimEndOf(prefix, /\//);
   return address.startsWith(`${base}/`) || address.startsWith(`${base}?`)
@@ -91,7 +91,7 @@ function withoutPrefix(address: string, prefix: string): string {
     : address;
 }
 
-function createAsk(
+function createGet(
   { url, authorization }: ComparedServer,
   { addresses, signal, userAgent }: ComparisonOptions,
   send: typeof fetch,

@@ -22,7 +22,7 @@ interface Compared {
   readonly comparisons: readonly Comparison[];
 }
 
-/** One document without references: counts, headers, and the pictures of every row that is not `same`. */
+/** One page without external references: counts, headers, and the pictures of every row that is not `same`. */
 export function comparisonPage({ old, new: fresh, tolerance, comparisons }: Compared): string {
   const rows = comparisons
     .filter(({ verdict }) => verdict !== 'same')

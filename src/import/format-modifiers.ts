@@ -13,7 +13,7 @@ const REASONS: Readonly<Record<string, string>> = {
   palette: 'write PALETTE=… into vendorParameters',
 };
 
-/** `formatModifiers` of a layer: the format of GeoWebCache's requests for each format of tiles. Here one format is requested for all. */
+/** `formatModifiers` of a layer: GeoWebCache's request format for each format of tiles. Here all tiles have one request format. */
 export function importFormatModifiers(
   layer: WireElement,
   formats: readonly string[],
@@ -49,8 +49,8 @@ function requestedFor(format: string, modifiers: readonly WireElement[]): string
   const modifier = modifiers.find((one) =>
     textsOf(one, 'responseFormat').some((text) => formatOf(text)?.mediaType === format),
   );
-  const requestFormats = modifier && textsOf(modifier, 'requestFormat')[0];
-  return requestFormats === undefined ? format : (formatOf(requestFormats)?.mediaType ?? requestFormats);
+  const requestedName = modifier && textsOf(modifier, 'requestFormat')[0];
+  return requestedName === undefined ? format : (formatOf(requestedName)?.mediaType ?? requestedName);
 }
 
 function textsOf(element: WireElement, name: string): readonly string[] {

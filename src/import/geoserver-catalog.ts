@@ -12,7 +12,7 @@ export interface PublishedLayer {
   readonly description: string;
   readonly enabled: boolean;
   readonly advertised: boolean;
-  /** Empty: it has none, as groups. */
+  /** Empty: none, as for groups. */
   readonly defaultStyle: string;
   /** Without the default one. */
   readonly styles: readonly string[];
@@ -25,7 +25,7 @@ const KINDS: Readonly<Record<string, PublishedLayer['kind']>> = {
   coverage: 'coverage',
 };
 
-/** Roots of the catalog's files: layers, resources, groups, styles, namespaces, workspaces; each has an id. */
+/** The catalog, from the roots of its files (layers, resources, groups, styles, …), which refer to each other by id. */
 export class GeoServerCatalog {
   readonly #byId: ReadonlyMap<string, XmlElement>;
 

@@ -1,13 +1,13 @@
 /**
  * The inputs of GeoServer's layers and layer groups, by its REST interface: the layer, its resource (feature type or
- * coverage) and its styles. Each becomes a digest, so "open and save" changes nothing.
+ * coverage) and its styles. Each becomes a digest, so that saving without a change is no change.
  */
 import { createHash } from 'node:crypto';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { withConcurrency } from '../lib/yielding.ts';
 
-/** Below `/rest/`; null: there is no such resource. Other failures are thrown. */
+/** Reads paths below `/rest/`; null: there is no such resource. Other failures are thrown. */
 export interface GeoServerRest {
   json(path: string): Promise<unknown>;
   text(path: string): Promise<string | null>;
@@ -25,14 +25,14 @@ interface LayerParts {
 /** Groups in groups; deeper ones are a cycle. */
 const MAX_DEPTH = 10;
 const LANES = 8;
-/** They change no picture, or change by themselves. */
+/** Fields that change no picture, or change by themselves. */
 const NOT_DRAWN = new Set([
   ...['dateCreated', 'dateModified', 'href', 'defaultStyle', 'styles', 'resource', 'attribution'],
   ...['title', 'abstract', 'description', 'keywords', 'metadataLinks', 'dataLinks', 'identifiers'],
   ...['internationalTitle', 'internationalAbstract', 'authorityURLs', 'advertised', 'queryable'],
 ]);
 
-/** By name; null of one that is neither a layer nor a group. */
+/** Digests by name; null: neither a layer nor a group. */
 export async function readGeoServerDrawings(
   names: Iterable<string>,
   rest: GeoServerRest,
@@ -61,7 +61,7 @@ function createDrawingReader(rest: GeoServerRest) {
     const layer = field(await rest.json(`layers/${part(name)}.json`), 'layer');
     if (!isRecord(layer)) return null;
     const href = field(layer.resource, 'href');
-    // Behind a proxy the host is another one.
+    // Behind a proxy the link may name another host.
     const path = typeof href === 'string' ? href.replace(/^.*?\/rest\//, '') : null;
     const resource = path === null ? null : await rest.json(path);
     const base = digest(JSON.stringify([plainFields(layer), plainFields(resource)]));
@@ -74,7 +74,7 @@ function createDrawingReader(rest: GeoServerRest) {
     return { base, drawing };
   }
 
-  /** A layer in a group may have any style. */
+  /** Digest of a layer in a group, which may have any style; null: the default style. */
   async function styled(name: string, style: string | null): Promise<string> {
     const parts = await layerParts(name);
     if (!parts) return 'absent';
@@ -88,11 +88,11 @@ function createDrawingReader(rest: GeoServerRest) {
     const group = field(await rest.json(path), 'layerGroup');
     if (!isRecord(group) || depth > MAX_DEPTH) return null;
     const published = listIn(group.publishables, 'published').filter(isRecord);
-    const given = listIn(group.styles, 'style').map(styleName);
+    const groupStyles = listIn(group.styles, 'style').map(styleName);
     const parts: unknown[] = [group.mode ?? null, plainFields(group.bounds)];
     for (const [at, { name: inner, '@type': type }] of published.entries()) {
       const isGroup = type === 'layerGroup';
-      const style = given[at] ?? null;
+      const style = groupStyles[at] ?? null;
       parts.push(isGroup ? await groupDigest(String(inner), depth + 1) : await styled(String(inner), style));
     }
     return digest(JSON.stringify(parts));
@@ -144,7 +144,7 @@ function plainFields(value: unknown): unknown {
   return Object.fromEntries(kept.sort().map((key) => [key, plainFields(value[key])]));
 }
 
-/** Editors write other line ends and indents. */
+/** Without line ends and indents, which editors change. */
 function plainText(text: string): string {
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n?|\n/);
   return lines

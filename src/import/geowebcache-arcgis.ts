@@ -1,12 +1,12 @@
 import { basename, dirname, extname, resolve } from 'node:path';
 import type { Bounds } from '../domain/bounds.ts';
 import { invalid } from '../domain/errors.ts';
+import { clippedSubset } from '../domain/fitting-subset.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { sameSrs } from '../domain/srs.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { isRecord } from '../lib/value-path.ts';
 import type { XmlElement } from '../lib/xml/xml-element.ts';
-import { clippedSubset } from './fitting-subset.ts';
 import type { ImportedDocument } from './import-report.ts';
 import { EMPTY_SOURCE } from './mapproxy-parts.ts';
 import { type MatchedGrid, matchGrid } from './matching-grid.ts';
@@ -17,7 +17,7 @@ import { node } from './xml-table.ts';
 export const TILING_SCHEME = 'CacheInfo';
 
 export interface ArcgisFiles {
-  /** Where relative paths begin. */
+  /** The base of relative paths. */
   readonly folder: string;
   readonly gridSets: readonly GridSet[];
   readonly isThere: (path: string) => boolean;
@@ -30,8 +30,8 @@ export const PACKAGE = /\.tpkx?$/i;
 
 const METRES_PER_INCH = 0.0254;
 const WEB_MERCATOR = 3857;
-/** From the level after this one on, `hexZoom` names folders differently. */
-const DECIMAL_LEVELS = 9;
+/** With `hexZoom`, folders of levels above this one have hexadecimal names, which are not read. */
+const LAST_DECIMAL = 9;
 const FORMATS: Readonly<Record<string, string>> = {
   jpeg: 'image/jpeg',
   jpg: 'image/jpeg',
@@ -43,8 +43,8 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 
 /**
- * GeoWebCache's `arcgisLayer`: a cache that ArcGIS wrote, with its `conf.xml` and `conf.cdi`. `gridSet`: one of its own;
- * null: it has one that is known. Throws `request-invalid`.
+ * GeoWebCache's `arcgisLayer`: a cache that ArcGIS wrote, with its `conf.xml` and `conf.cdi`. `gridSet`: to
+ * declare; null: an existing one is used. Throws `request-invalid`.
  */
 export function readArcgisLayer(layer: TrackedTable, files: ArcgisFiles) {
   const name = layer.text('name');
@@ -58,7 +58,7 @@ export function readArcgisLayer(layer: TrackedTable, files: ArcgisFiles) {
   const tiles = layer.text('tileCachePath') ?? resolve(dirname(scheme), '_alllayers');
   const folder = isPackage ? scheme : resolve(files.folder, tiles);
   if (!files.isThere(folder)) throw invalid(`there is no folder ${folder} with its tiles`);
-  const levels = levelsOf(conf);
+  const levels = readLevels(conf);
   const first = levels[0]?.id ?? 0;
   const [minX = 0, minY = 0, maxX = 0, maxY = 0] = numbersIn(bounds, 'XMin', 'YMin', 'XMax', 'YMax');
   const extent = { minX, minY, maxX, maxY };
@@ -68,8 +68,8 @@ export function readArcgisLayer(layer: TrackedTable, files: ArcgisFiles) {
   const isCompact = /Compact/.test(String(inner(conf, 'CacheStorageInfo').StorageFormat));
   if (isPackage && !isCompact)
     throw invalid('its tiles are files of their own, not bundles: unpack it and import its conf.xml');
-  const isCut = layer.flag('hexZoom') === true && !isCompact;
-  const last = Math.min(grid.zoomStop ?? levels.length - 1, isCut ? DECIMAL_LEVELS - first : levels.length);
+  const isHex = layer.flag('hexZoom') === true && !isCompact;
+  const last = Math.min(grid.zoomStop ?? levels.length - 1, isHex ? LAST_DECIMAL - first : levels.length);
   const meta = layer.table('metaInformation');
   const place = isCompact ? { layout: 'arcgis-compact' } : { layout: 'mapproxy', paths: 'arcgis' };
   const document = omitUndefined({
@@ -90,12 +90,12 @@ export function readArcgisLayer(layer: TrackedTable, files: ArcgisFiles) {
   }) as ImportedDocument;
   const what = 'its tiles are adopted, and others are 404: for these, write the ArcGIS server into source';
   layer.change('tilingScheme', `${folder}: ${what}`);
-  if (isCut && last < levels.length - 1)
+  if (isHex && last < levels.length - 1)
     layer.change('hexZoom', 'levels are read by decimal numbers: those above 9 are left out');
   return { document, gridSet: grid.document };
 }
 
-/** A `geowebcache.xml` with the cache of one package, or of one `conf.xml`, whose folder names it: the service, above `Layers`. */
+/** A `geowebcache.xml` with one layer: a package, or the cache of a `conf.xml`, named after its folder (above `Layers`). */
 export function arcgisDocument(scheme: string): XmlElement {
   const folder = dirname(scheme);
   const service = /^layers$/i.test(basename(folder)) ? dirname(folder) : folder;
@@ -109,7 +109,7 @@ interface Level {
   readonly resolution: number;
 }
 
-function levelsOf(conf: Table): readonly Level[] {
+function readLevels(conf: Table): readonly Level[] {
   const list = listOf(inner(inner(conf, 'TileCacheInfo'), 'LODInfos').LODInfo);
   const levels = list.filter(isRecord).map((level) => {
     const [id = 0, resolution = 0] = numbersIn(level, 'LevelID', 'Resolution');

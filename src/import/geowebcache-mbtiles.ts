@@ -13,7 +13,7 @@ export interface ArchiveFile {
 /** A file below the folder of the configuration; null: it is not there, or its tiles have no format that is served. */
 export type FindArchive = (path: string) => ArchiveFile | null;
 
-/** Side of a tile in pixels; vector tiles have none. */
+/** Side of a tile in pixels; it does not matter for vector tiles. */
 const TILE_SIZE = '256';
 
 /** GeoWebCache's `mbtilesLayer`: ready-made tiles in web mercator. Throws `request-invalid`. */

@@ -6,7 +6,7 @@ import { TrackedTable } from './tracked-table.ts';
 import { tableOfXml } from './xml-table.ts';
 
 export interface AdoptableStore {
-  /** Null: it is not known here whether a layer has tiles there. */
+  /** Null: whether a layer has tiles in the store is not known. */
   readonly folder: string | null;
   /** An entry of a layer's `adopt`. */
   readonly adopt: { readonly layout: string; readonly folder: string; readonly [key: string]: unknown };
@@ -18,7 +18,7 @@ interface FoundStore extends AdoptableStore {
 
 const NOT_READ = 'its tiles are not read here; layers keep theirs in the store default';
 
-/** The blob stores by id, the default one by the empty id too; null stands for one whose tiles cannot be read here. */
+/** The blob stores by id, the default one also by the empty id; null: its tiles cannot be read here. */
 export function geoWebCacheStores(
   root: XmlElement,
   { folder, isThere }: { readonly folder: string; readonly isThere: (folder: string) => boolean },
@@ -63,7 +63,7 @@ function inBucket(fields: TrackedTable, options: object): FoundStore {
   return { folder: null, adopt: { layout: 'geowebcache', folder }, bucket: omitUndefined(options) };
 }
 
-/** Null: it lacks what a reader needs. */
+/** Null: a required field is missing. */
 type ReadStore = (fields: TrackedTable, folder: string) => FoundStore | null;
 
 const STORES: Readonly<Record<string, ReadStore>> = {

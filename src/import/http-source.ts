@@ -8,10 +8,10 @@ export interface Address {
   readonly password: string;
 }
 
-/** Other programs put credentials into the address, we do not. Null: not an address. */
-export function parsedAddress(given: string): Address | null {
-  if (!URL.canParse(given)) return null;
-  const url = new URL(given);
+/** Takes out the credentials, which other programs put into the address. Null: not an address. */
+export function parsedAddress(text: string): Address | null {
+  if (!URL.canParse(text)) return null;
+  const url = new URL(text);
   const { username, password } = url;
   url.username = '';
   url.password = '';

@@ -164,6 +164,12 @@ describe('the capabilities of a WMS', () => {
     ]);
   });
 
+  it('layers of the whole world say nothing about the extent of a grid set', async () => {
+    const all = CITY.replace('>9.9<', '>-180<').replace('>10.1<', '>180<').replace('>53.5<', '>-90<');
+    const { missing } = await read(all.replace('>53.6<', '>90<'));
+    expect(missing[0]).toEqual({ srs: 25832, layers: 3, degrees: null });
+  });
+
   it('a declared grid set is used by all layers in its CRS, however many CRS they have', async () => {
     const extent = boundsOf([-46133, 5048875, 1206211, 6301219]);
     const own = createGridSet({ name: 'utm32', srs: 25832, extent, levels: 10 });

@@ -14,7 +14,7 @@ import { FittingGridSets, importWmtsLayer } from './import-wmts.ts';
 export interface CapabilitiesImport {
   /** The address of the document. */
   readonly address: URL;
-  /** Layers to be taken: names, or a condition for names; null: all. */
+  /** Layers to import: names, or a condition for names; null: all. */
   readonly only: readonly string[] | ((name: string) => boolean) | null;
   /** Existing grid sets. */
   readonly gridSets: readonly GridSet[];
@@ -24,7 +24,7 @@ export interface CapabilitiesImport {
 const REQUEST_PARAMETERS = /^(service|request|version|acceptversions|format|updatesequence|sections)$/i;
 const SERVICE_EXCEPTION = /Exception/;
 
-/** The address to read capabilities from, for the address of a service or of such a document. */
+/** The address of the capabilities, from that of a service or of the capabilities themselves. */
 export function capabilitiesAddress(text: string): URL {
   if (!URL.canParse(text) || !/^https?:/.test(text))
     throw invalid(`${text} is not an http or https address.`);
@@ -43,7 +43,7 @@ export interface ImportedService extends Imported {
   /** The service's own number of its configuration; null: none. */
   readonly sequence: string | null;
   readonly missing: readonly MissingGridSet[];
-  /** Layers that need one of them. */
+  /** Layers that need a missing grid set. */
   readonly withoutGridSet: MissingGridSets['layers'];
 }
 
@@ -112,7 +112,7 @@ async function importWmts(
   const layers = await readEach(selection, (layer) => importWmtsLayer(layer, base, fitting, report));
   const documents = { gridSets: fitting.declared, layers: withoutTwins(layers, report) };
   const about = { names: [...known.keys()], sequence: sequenceOf(root) };
-  // A tile matrix set becomes a grid set by itself.
+  // No grid set can be missing: tile matrix sets become grid sets.
   return { ...documents, ...about, missing: [], withoutGridSet: [], report };
 }
 
@@ -131,7 +131,7 @@ async function readEach<Layer>(
   return (await collectYielding(documents())).filter((document) => document !== null);
 }
 
-/** Behind a proxy a document may name a host that is reachable only inside; the address of the document is reachable. */
+/** Behind a proxy a document may name a host that is reachable only inside; the document's own address is reachable. */
 function serviceAddress(address: URL, declared: string | null, report: ImportReport): string {
   const own = new URL(address.href);
   for (const key of [...own.searchParams.keys()]) {

@@ -50,7 +50,7 @@ const SEED_FILE = 'seed.yaml';
 const USERS_FILE = 'users.properties';
 const LIMITS = { bytes: 256 * 2 ** 20, depth: 32, elements: 20_000_000, attributes: 64 };
 
-/** Requests come from the operator's own machine: any host is allowed. */
+/** Any host is allowed: requests come from the operator's own machine. */
 export async function importFromAddress(
   address: string,
   only: readonly string[] | null,
@@ -66,7 +66,7 @@ export async function importFromAddress(
   }
 }
 
-/** Through a client that restricts the hosts. Not validated. */
+/** Requests go through a client that restricts the hosts. The result is not validated. */
 export async function readCapabilities(
   { address, ...options }: Omit<CapabilitiesImport, 'address'> & { readonly address: string },
   upstreams: UpstreamClient,
@@ -188,8 +188,8 @@ async function importGeoWebCacheFolder(
   report = new ImportReport(),
 ): Promise<Imported> {
   const hasTiles = (base: string, layer: string) => existsSync(join(base, geoWebCacheFolder(layer)));
-  const findArchive = (given: string) => {
-    const path = resolve(folder, given);
+  const findArchive = (name: string) => {
+    const path = resolve(folder, name);
     const format = mbtilesFormat(path, systemClock);
     return format === null ? null : { path, format };
   };
@@ -221,7 +221,7 @@ async function importGeoWebCacheFolder(
   };
 }
 
-/** The file of this name, whatever its letter case: ArcGIS writes `conf.xml` and `Conf.xml`. Null: there is none. */
+/** The file of this name in any letter case: ArcGIS writes `conf.xml` and `Conf.xml`. Null: there is none. */
 function namedAlike(path: string): string | null {
   const [folder, wanted] = [dirname(path), basename(path).toLowerCase()];
   const name = existsSync(folder)

@@ -5,11 +5,11 @@ import { type ImportReport, WHOLE } from './import-report.ts';
 import { type Reasons, TrackedTable } from './tracked-table.ts';
 import { node, tableOfXml } from './xml-table.ts';
 
-/** Files of a GeoServer data folder, read. */
+/** The parsed files of a GeoServer data folder. */
 export interface GeoServerFolder {
   /** Documents in `gwc-layers/`; null: no such folder. */
   readonly tileLayers: readonly XmlElement[] | null;
-  /** Only some tile layers are given. */
+  /** `tileLayers` has only some of the tile layers. */
   readonly isPart: boolean;
   /** Documents of layers, resources, groups, styles, namespaces and workspaces. */
   readonly catalog: readonly XmlElement[];
@@ -88,9 +88,9 @@ export function geoServerAsGeoWebCache(folder: GeoServerFolder, report: ImportRe
   const all = [...own.filter(({ name }) => name === 'layers').flatMap(({ children }) => children), ...layers];
   return {
     document: node('gwcConfiguration', [...others, node('layers', all)]),
-    /** Extents by name: those of grid subsets without one of their own. */
+    /** Extents by layer, for grid subsets without one. */
     degrees,
-    /** By name: the keys of their tiles in buckets begin with them. */
+    /** Ids by layer, with which the keys of its tiles in buckets begin. */
     ids: tileLayerIds,
   };
 }
@@ -136,12 +136,12 @@ function withStyles(filter: XmlElement, { defaultStyle, styles }: PublishedLayer
   };
 }
 
-/** As GeoServer makes them at its first start: for every layer, unless cacheLayersByDefault is false. */
+/** The tile layers that GeoServer creates at its first start: for every layer, unless cacheLayersByDefault is false. */
 function usualTileLayers(catalog: GeoServerCatalog, settings: TrackedTable): readonly XmlElement[] {
   if (settings.flag('cacheLayersByDefault') === false) return [];
   const strings = (key: string, usual: readonly string[]) => {
-    const given = settings.table(key).texts('string');
-    return given.length > 0 ? given : usual;
+    const texts = settings.table(key).texts('string');
+    return texts.length > 0 ? texts : usual;
   };
   const gridSets = strings('defaultCachingGridSetIds', ['EPSG:4326', 'EPSG:900913']);
   const pictures = ['image/png', 'image/jpeg'];
@@ -192,7 +192,7 @@ function stringsNode(name: string, texts: readonly string[]): XmlElement {
   );
 }
 
-/** Its own address is in the data folder only where a proxy is in front of it. */
+/** GeoServer's address is in its data folder only if a proxy is in front of it. */
 function geoServerAddress(global: XmlElement | null, report: ImportReport): string {
   const settings = global && (childOf(global, 'settings') ?? global);
   const proxied = settings && textIn(settings, 'proxyBaseUrl').replace(/\/$/, '');

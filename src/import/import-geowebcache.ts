@@ -1,5 +1,6 @@
 import type { Bounds } from '../domain/bounds.ts';
 import { invalid, isTilewardenError } from '../domain/errors.ts';
+import { type SubsetDocument, subsetWithin } from '../domain/fitting-subset.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { readGwcGridSet } from '../geowebcache/grid-set-document.ts';
 import { type ReadDocument, readGwcLayer } from '../geowebcache/read-layer.ts';
@@ -12,7 +13,6 @@ import {
 } from '../geowebcache/wire-element.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { childrenOf, type XmlElement } from '../lib/xml/xml-element.ts';
-import { type SubsetDocument, subsetWithin } from './fitting-subset.ts';
 import { importFormatModifiers } from './format-modifiers.ts';
 import { type ArcgisFiles, readArcgisLayer } from './geowebcache-arcgis.ts';
 import { type FindArchive, readMbtilesLayer } from './geowebcache-mbtiles.ts';
@@ -36,7 +36,7 @@ export interface GeoWebCacheImport extends ArcgisFiles {
   /** Whether the old program has tiles of this layer below that folder. */
   readonly hasTiles: (folder: string, layer: string) => boolean;
   readonly findArchive: FindArchive;
-  /** Extents in degrees, by layer: those of grid subsets without one of their own. */
+  /** Extents in degrees, by layer, for grid subsets without one. */
   readonly degrees?: ReadonlyMap<string, Bounds>;
   /** The beginning of keys in buckets, by layer, unless it is the layer's name. */
   readonly ids?: ReadonlyMap<string, string>;
@@ -68,7 +68,7 @@ const READ_HERE = [
   ...['version', 'backendTimeout', 'cacheBypassAllowed', 'fullWMS', 'gridSets', 'layers', 'blobStores'],
   ...['httpUsername', 'httpPassword', 'serviceInformation'],
 ];
-/** Without effect over REST. */
+/** Elements that are imported here, but have no effect over REST. */
 const READ_BESIDE = ['formatModifiers', 'keywords', 'metaInformation.keywords', 'metadataURLs'];
 const SET_ELSEWHERE: Readonly<Record<string, string>> = {
   lockProvider: 'processes agree among themselves',
@@ -109,7 +109,7 @@ export function importGeoWebCache(
   return { adoptBuckets: buckets, ...documents, service, report };
 }
 
-/** A grid set of the program with the same name and tiles is not declared again. */
+/** A grid set with the name and the tiles of an existing one is not declared again. */
 function importGridSets(root: WireElement, known: readonly GridSet[], report: ImportReport) {
   const documents: ImportedDocument[] = [];
   const byName = new Map<string, Omit<MatchedGrid, 'document'>>();
@@ -119,7 +119,7 @@ function importGridSets(root: WireElement, known: readonly GridSet[], report: Im
   }
   for (const element of childrenNamed(root, 'gridSets').flatMap(({ children }) => children)) {
     const about = report.about(nameIn(element, 'grid set'));
-    const read = attempted(element, about, readGwcGridSet);
+    const read = readReported(element, about, readGwcGridSet);
     if (!read) continue;
     const document = read.document as GridSetDocument;
     reportWarnings(about, element, read);
@@ -149,7 +149,7 @@ function importLayer(element: XmlElement, context: LayerContext): ImportedDocume
   const { defaults } = context;
   const about = context.report.about(nameIn(element, 'layer'));
   if (TILE_LAYERS.includes(element.name)) return importTileLayer(element, context, about);
-  const read = attempted(element, about, readGwcLayer);
+  const read = readReported(element, about, readGwcLayer);
   if (!read) return null;
   const { store, source, gridSets, updateSources, ...document } = read.document as LayerDocument;
   const degrees = context.options.degrees?.get(document.name) ?? null;
@@ -173,7 +173,7 @@ function importLayer(element: XmlElement, context: LayerContext): ImportedDocume
   };
 }
 
-/** Layers without a WMS. */
+/** A layer whose tiles come from files instead of a WMS. */
 function importTileLayer(
   element: XmlElement,
   { options, gridSets }: LayerContext,
@@ -193,7 +193,7 @@ function importTileLayer(
 
 type KnownSubset = ReturnType<typeof knownSubsets>[number];
 
-/** GeoWebCache too ignores unknown ones, and serves the layer in the others. */
+/** GeoWebCache, too, ignores subsets of unknown grid sets, and serves the layer in the others. */
 function knownSubsets(
   subsets: readonly SubsetDocument[],
   degrees: Bounds | null,
@@ -240,7 +240,7 @@ function knownFeeds(
   });
 }
 
-/** A legend explains a style that clients can ask for by its name. */
+/** Makes a fixed style with a legend the value of a parameter: legends are for styles that clients can request. */
 function fixedStyle(
   style: string | undefined,
   { parameters = [], legends = [] }: Pick<LayerDocument, 'parameters' | 'legends'>,
@@ -303,13 +303,13 @@ function nameIn(element: WireElement, kind: string): string {
   return `${kind} ${name?.text.trim() ?? `at line ${element.place.line}`}`;
 }
 
-/** Null: it cannot be read. The report names unread elements. */
-function attempted(
-  given: WireElement,
+/** Null: the element is invalid. Elements that are not read are reported. */
+function readReported(
+  original: WireElement,
   about: SubjectReport,
   read: (element: WireElement) => ReadDocument,
 ): ReadDocument | null {
-  const { element, unread } = recorded(given);
+  const { element, unread } = recorded(original);
   return unlessRefused(about, () => {
     const document = read(element);
     const reported = document.warnings.filter(({ ignored }) => ignored).map(({ path }) => path.join('.'));

@@ -64,7 +64,7 @@ const REASONS: Reasons = {
   units: 'the CRS says it',
 };
 
-const KEPT_ONLY = { source: EMPTY_SOURCE, onMiss: 'not-found' };
+const CACHE_ONLY = { source: EMPTY_SOURCE, onMiss: 'not-found' };
 const WITHOUT_SOURCE =
   'is not a WMS: tiles of the cache are shown, and others are 404; publish its data by a WMS, and write that into source';
 
@@ -90,7 +90,7 @@ class MapCacheReader {
   readonly #elements: ReadonlyMap<string, ReadonlyMap<string, XmlElement>>;
   readonly #grids = new Map<string, MapCacheGrid>();
   readonly #defaultFormat: string;
-  /** True where WMS answers any box, from tiles or the source; undefined: it answers tiles only. */
+  /** True: WMS serves any box, from tiles or the source; undefined: it serves tiles only. */
   readonly #fullWms: true | undefined;
   readonly #used = new Set<string>();
 
@@ -199,17 +199,17 @@ class MapCacheReader {
     const ruled = this.#ruled(links, onMiss === undefined ? wms : null, find, about);
     if (typeof ruled === 'string') return refuse(ruled);
     const grids = links.map(({ grid }) => grid);
-    const kept = mapCacheAdoptions(name, tileset.text('cache'), grids, {
+    const adoptable = mapCacheAdoptions(name, tileset.text('cache'), grids, {
       isThere: this.#isThere,
       cache: (one) => find('cache', one),
       dimensions: tileset.table('dimensions'),
       tilesets: () => this.#elements.get('tileset')?.values() ?? [],
     });
-    const adopted = ruled ? 'a ruleset hides parts of its tiles' : kept;
-    const drawn = wms ?? (typeof adopted === 'string' ? null : KEPT_ONLY);
+    const adopted = ruled ? 'a ruleset hides parts of its tiles' : adoptable;
+    const drawn = wms ?? (typeof adopted === 'string' ? null : CACHE_ONLY);
     if (!drawn)
       return refuse(`its source is not a WMS with an address and layers, and of its cache, ${adopted}`);
-    if (drawn === KEPT_ONLY) about.changed('source', WITHOUT_SOURCE);
+    if (drawn === CACHE_ONLY) about.changed('source', WITHOUT_SOURCE);
     const metadata = tileset.table('metadata');
     const document = {
       name: tileset.text('@name'),
@@ -245,7 +245,7 @@ class MapCacheReader {
     return { grid, subset, ruleset: link.text('@ruleset') };
   }
 
-  /** `wms` as a ruleset shows it, or why it cannot be. Null: there is none. */
+  /** The WMS layer with its ruleset applied, or why that is impossible. Null: it has no ruleset. */
   #ruled(
     links: readonly LinkedGrid[],
     wms: { readonly source: object } | null,

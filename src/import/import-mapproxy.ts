@@ -15,7 +15,7 @@ import { type Table, TrackedTable } from './tracked-table.ts';
 const DESCRIBED = ['wms', 'wmts'];
 const SECTIONS = ['layers', 'caches', 'sources', 'grids', 'globals'];
 
-/** `mapproxy.yaml`, and `seed.yaml` where there is one. Throws `request-invalid` for another document. */
+/** `mapproxy.yaml`, and `seed.yaml` if there is one. Throws `request-invalid` for another document. */
 export function importMapProxy(
   tree: unknown,
   { environment = {}, ...options }: MapProxyFiles & { readonly environment?: Variables },
@@ -56,7 +56,7 @@ export function importMapProxy(
   };
 }
 
-/** Service metadata. Reports every field of every service, but for the SRS, which the layers need. */
+/** Service metadata. Reports every field of every service, except the SRS, which are read for the layers. */
 function serviceIn(tree: Table, about: SubjectReport): object | undefined {
   const services = tableIn(tree, 'services');
   const described = DESCRIBED.find((one) => isRecord(tableIn(services, one).md)) ?? 'wms';

@@ -1,4 +1,4 @@
-/** Stands for a whole subject. */
+/** The element of an entry about a whole subject. */
 export const WHOLE = 'all of it';
 
 export type ImportFate = 'taken' | 'changed' | 'left out';
@@ -9,7 +9,7 @@ export interface ReportEntry {
   /** E.g. `metaInformation.keywords`. */
   readonly element: string;
   readonly fate: ImportFate;
-  /** Why, or as what; empty when there is nothing to say. */
+  /** Why, or what it became; may be empty. */
   readonly what: string;
 }
 
@@ -51,7 +51,7 @@ export interface ImportedUser {
   readonly role: 'admin' | 'viewer';
 }
 
-/** The result, in the configuration file's form. Not validated: the configuration's reader does that. */
+/** The result in the configuration file's form. Not validated: the schema of the configuration file does that. */
 export interface Imported {
   /** Buckets that layers adopt, by name. */
   readonly adoptBuckets?: AdoptBuckets;
@@ -67,7 +67,7 @@ export interface Imported {
   readonly report: ImportReport;
 }
 
-/** Groups that have all of their layers; one that lacks some would show another picture. */
+/** Groups of which all layers are imported; without some a group would show another picture. */
 export function completeGroups(
   groups: readonly ImportedGroup[],
   layers: readonly ImportedDocument[],
@@ -80,16 +80,16 @@ export function completeGroups(
     const missing = members.find((one) => !names.has(one) && !others.some((other) => other.name === one));
     return missing === undefined ? null : `its layer ${missing} was not imported`;
   };
-  let kept = groups.filter(({ name }, at) => groups.findIndex((one) => one.name === name) === at);
-  for (let count = kept.length + 1; count > kept.length; ) {
-    count = kept.length;
-    kept = kept.filter((group) => {
-      const why = refusal(group, kept);
+  let complete = groups.filter(({ name }, at) => groups.findIndex((one) => one.name === name) === at);
+  for (let count = complete.length + 1; count > complete.length; ) {
+    count = complete.length;
+    complete = complete.filter((group) => {
+      const why = refusal(group, complete);
       if (why !== null) report.about(`group ${group.name}`).leftOut(WHOLE, why);
       return why === null;
     });
   }
-  return kept;
+  return complete;
 }
 
 export function reportUnused(
@@ -117,7 +117,7 @@ export function reportAdopted(
   return undefined;
 }
 
-/** The first of several with one name counts. */
+/** Keeps the first layer of each name, and reports the others. */
 export function withoutTwins(
   layers: readonly ImportedDocument[],
   report: ImportReport,

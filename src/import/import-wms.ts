@@ -1,5 +1,12 @@
 import { type Bounds, boundsAround, coordsOf } from '../domain/bounds.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
+import {
+  type SubsetDocument,
+  subsetWithin,
+  USUAL,
+  usualFirst,
+  withinScales,
+} from '../domain/fitting-subset.ts';
 import { formatOf } from '../domain/format.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { INFO_FORMATS } from '../domain/layer.ts';
@@ -9,10 +16,9 @@ import { getOrCreate } from '../lib/get-or-create.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import type { WmsCapabilities, WmsDimension, WmsLayer } from '../sources/wms-capabilities.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
-import { type SubsetDocument, subsetWithin, USUAL, usualFirst, withinScales } from './fitting-subset.ts';
 import type { ImportedDocument, ImportReport, SubjectReport } from './import-report.ts';
 
-/** Longer lists are not for a configuration file. */
+/** Limit of the values that are written into a configuration file. */
 const MAX_VALUES = 200;
 
 /** One layer of a WMS, in the configuration file's form; null when it cannot be served. */
@@ -25,9 +31,9 @@ export function importWmsLayer(
   report: ImportReport,
 ): ImportedDocument | null {
   const about = report.about(`layer ${layer.name}`);
-  const subsets = subsetsOf(layer, chosen, about);
+  const subsets = wmsSubsets(layer, chosen, about);
   missing.add(layer, chosen, subsets.length > 0);
-  const served = formatsOf(formats, about);
+  const served = wmsFormats(formats, about);
   if (subsets.length === 0) about.leftOut('Layer', 'none of its CRS has a grid set');
   if (served.length === 0) about.leftOut('Layer', 'none of its image formats is served here');
   if (subsets.length === 0 || served.length === 0) return null;
@@ -61,21 +67,21 @@ export function importWmsLayer(
   }) as ImportedDocument;
 }
 
-function formatsOf(formats: readonly string[], about: SubjectReport): readonly string[] {
+function wmsFormats(formats: readonly string[], about: SubjectReport): readonly string[] {
   const served = new Set<string>();
   for (const name of formats) {
     const format = formatOf(name);
     if (format) served.add(format.mediaType);
     else about.leftOut('GetMap.Format', `${name} is not served here`);
   }
-  // Deeper and flatter kinds of PNG are made from PNG when an administrator adds them; GIF is the last resort.
+  // Other kinds of PNG are made from PNG if an administrator adds them; GIF is the last resort.
   const usual = ['image/png', 'image/jpeg', 'image/webp'].filter((name) => served.has(name));
   const taken = usual.length === 0 && served.has('image/gif') ? ['image/gif'] : usual;
   if (taken.length > 0) about.taken('GetMap.Format');
   return taken;
 }
 
-function subsetsOf(
+function wmsSubsets(
   layer: WmsLayer,
   { gridSets }: ChosenGridSets,
   about: SubjectReport,
@@ -105,7 +111,7 @@ function parametersOf(layer: WmsLayer, about: SubjectReport): readonly object[] 
   if (styles.length > 0) about.taken('Style');
   for (const dimension of layer.dimensions) {
     const name = `Dimension ${dimension.name}`;
-    const filter = filterOf(dimension);
+    const filter = dimensionFilter(dimension);
     if (filter) parameters.push(filter);
     if (filter) about.taken(name);
     else about.leftOut(name, 'its values are not a short list; declare a parameter');
@@ -113,8 +119,8 @@ function parametersOf(layer: WmsLayer, about: SubjectReport): readonly object[] 
   return parameters.length > 0 ? parameters : undefined;
 }
 
-/** OGC 06-042, C.2: time and elevation are asked for by name, others with `dim_`. */
-function filterOf({ name, default: standard, values }: WmsDimension): object | null {
+/** OGC 06-042, C.2: time and elevation are requested by name, others with the prefix `dim_`. */
+function dimensionFilter({ name, default: standard, values }: WmsDimension): object | null {
   const listed = values.split(',').map((value) => value.trim());
   if (values === '' || listed.length > MAX_VALUES || listed.some((value) => value.includes('/'))) return null;
   const plain = /^(time|elevation)$/i.test(name) ? name.toUpperCase() : `DIM_${name.toUpperCase()}`;
@@ -126,19 +132,19 @@ function legendsOf(layer: WmsLayer, about: SubjectReport): readonly object[] {
     if (!legend || legend.width < 1 || legend.height < 1) return [];
     about.taken('Style.LegendURL');
     const { url, ...picture } = legend;
-    // Without an address the source draws the legend, at the address that was read.
+    // A legend without `url` is requested from the source, at the address that was read.
     const isOfSource = /[?&]request=GetLegendGraphic/i.test(url);
     return [{ style: name, ...picture, ...(!isOfSource && { url }) }];
   });
 }
 
-/** A CRS that layers of a service have, and that no grid set is declared for. */
+/** A CRS of layers of a service for which no grid set is declared. */
 export interface MissingGridSet {
   /** EPSG code. */
   readonly srs: number;
-  /** How many have it. */
+  /** Number of the layers that have it. */
   readonly layers: number;
-  /** West, south, east, north of these; null: not known. */
+  /** West, south, east, north of these layers; null: not known, or the world. */
   readonly degrees: readonly number[] | null;
 }
 
@@ -146,13 +152,13 @@ export interface MissingGridSet {
 export class MissingGridSets {
   /** Layers that cannot be served without one of these CRS. */
   readonly layers: { readonly name: string; readonly title: string; readonly crs: readonly string[] }[] = [];
-  /** Boxes of the layers that have it. */
+  /** Boxes of the layers that have a CRS. */
   readonly #byCode = new Map<number, (Bounds | null)[]>();
   readonly #others = new Set<string>();
 
   add(layer: WmsLayer, { strange }: ChosenGridSets, isServed: boolean): void {
-    const meant = layer.crs.length > MEANT ? strange.filter((crs) => layer.boxedCrs.includes(crs)) : strange;
-    const codes = meant.flatMap((crs) => srsOfCrs(crs) ?? []);
+    const own = layer.crs.length > MAX_CRS ? strange.filter((crs) => layer.boxedCrs.includes(crs)) : strange;
+    const codes = own.flatMap((crs) => srsOfCrs(crs) ?? []);
     for (const crs of strange) this.#others.add(crs);
     for (const srs of codes) getOrCreate(this.#byCode, srs, () => []).push(layer.degrees);
     if (isServed || codes.length === 0) return;
@@ -162,14 +168,14 @@ export class MissingGridSets {
   /** The most used first. */
   get gridSets(): readonly MissingGridSet[] {
     const all = Array.from(this.#byCode, ([srs, boxes]) => {
-      const known = boxes.filter((box) => box !== null);
+      const known = boxes.flatMap((box) => (box && !isWorld(box) ? [box] : []));
       const degrees = known.length > 0 ? coordsOf(boundsAround(known)) : null;
       return { srs, layers: boxes.length, degrees };
     });
     return all.sort((a, b) => b.layers - a.layers);
   }
 
-  /** One line for all: a service has as many layers as it likes. */
+  /** One entry for all: a service may have thousands of layers. */
   report(report: ImportReport): void {
     const names = [...this.#others];
     if (names.length === 0) return;
@@ -177,11 +183,16 @@ export class MissingGridSets {
   }
 }
 
-const MERCATOR = 3857;
-/** Servers that name more list everything their library knows, not the purpose of the layer. */
-const MEANT = 20;
+/** More than half of it around and from south to north: no CRS without a grid set is made for that. */
+function isWorld({ minX, minY, maxX, maxY }: Bounds): boolean {
+  return maxX - minX > 180 && maxY - minY > 90;
+}
 
-/** For lists of CRS: thousands of layers share one, which has thousands of names. */
+const MERCATOR = 3857;
+/** A server that lists more CRS for a layer lists all that its library supports. */
+const MAX_CRS = 20;
+
+/** Chooses once for each list: thousands of layers share one, which may have thousands of CRS. */
 export function createGridSetChooser(known: readonly GridSet[]): (crs: readonly string[]) => ChosenGridSets {
   const ofLists = new WeakMap<readonly string[], ChosenGridSets>();
   return (crs) => getOrCreate(ofLists, crs, () => choose(crs, known));
@@ -190,7 +201,7 @@ export function createGridSetChooser(known: readonly GridSet[]): (crs: readonly 
 type ChosenGridSets = ReturnType<typeof choose>;
 
 function choose(crs: readonly string[], known: readonly GridSet[]) {
-  const considered = crs.length > MEANT ? known.filter(isMeant) : known;
+  const considered = crs.length > MAX_CRS ? known.filter(isIntended) : known;
   const found = new Set<GridSet>();
   const strange: string[] = [];
   for (const name of crs) {
@@ -207,12 +218,12 @@ function choose(crs: readonly string[], known: readonly GridSet[]) {
   };
 }
 
-/** Those that an administrator declared are meant to be used. */
-function isMeant({ name }: GridSet): boolean {
+/** Whether a longer list may select the grid set: a usual one, or one that an administrator declared. */
+function isIntended({ name }: GridSet): boolean {
   return USUAL.includes(name) || !builtInGridSets().some((gridSet) => gridSet.name === name);
 }
 
-/** The plain one for a CRS: neither for dense screens nor a second ladder for the same. */
+/** The usual grid set of a CRS, else the first with tiles of 256 pixels: larger ones are for dense screens. */
 function gridSetFor(crs: string, known: readonly GridSet[]): GridSet | null {
   const srs = srsOfCrs(crs);
   if (srs === null) return null;

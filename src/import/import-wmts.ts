@@ -1,4 +1,5 @@
 import { boundsOf } from '../domain/bounds.ts';
+import { type SubsetDocument, subsetWithin, usualFirst, withZooms } from '../domain/fitting-subset.ts';
 import { formatOf } from '../domain/format.ts';
 import { createGridSet, type GridSet } from '../domain/grid-set.ts';
 import { sameSrs } from '../domain/srs.ts';
@@ -11,10 +12,9 @@ import {
   type TileMatrixSet,
   type WmtsLayer,
 } from '../sources/wmts-capabilities.ts';
-import { type SubsetDocument, subsetWithin, usualFirst, withZooms } from './fitting-subset.ts';
 import type { ImportedDocument, ImportReport, SubjectReport } from './import-report.ts';
 
-/** Grid sets for the tile matrix sets of a document: those that are there, or new ones. */
+/** Grid sets for the tile matrix sets of a document: existing ones, or new declarations. */
 export class FittingGridSets {
   readonly declared: ImportedDocument[] = [];
   readonly #known: GridSet[];
@@ -26,7 +26,7 @@ export class FittingGridSets {
     this.#report = report;
   }
 
-  /** Null: nothing fits, and none can be made. */
+  /** Null: none fits, and none can be declared. */
   of(set: TileMatrixSet): Fit | null {
     return getOrCreate(this.#fitting, set, () => this.#find(set) ?? this.#declare(set));
   }
@@ -34,7 +34,7 @@ export class FittingGridSets {
   #find(set: TileMatrixSet): Fit | null {
     for (const gridSet of this.#known) {
       const zooms = zoomsIn(set, gridSet);
-      // A grid set with all of their matrices loses nothing.
+      // Only a grid set with all matrices of the set loses nothing.
       if (zooms && zooms.count === set.matrices.length) return { gridSet, ...zooms };
     }
     return null;
@@ -44,7 +44,7 @@ export class FittingGridSets {
     const about = this.#report.about(`tile matrix set ${set.id}`);
     const document = gridSetDocument(set, this.#nameFor(set.id));
     const gridSet =
-      document && attempted(() => createGridSet({ ...document, extent: boundsOf(document.extent) }));
+      document && nullIfInvalid(() => createGridSet({ ...document, extent: boundsOf(document.extent) }));
     const zooms = gridSet && zoomsIn(set, gridSet);
     if (!document || !gridSet || zooms?.count !== set.matrices.length) {
       const what = 'its zooms do not share origin and tile size, or its CRS has no EPSG code';
@@ -58,11 +58,11 @@ export class FittingGridSets {
   }
 
   #nameFor(id: string): string {
-    const taken = (name: string) =>
+    const isTaken = (name: string) =>
       this.#known.some((one) => one.name === name || one.aliases.includes(name));
     for (let number = 1; ; number++) {
       const name = number === 1 ? id : `${id} ${number}`;
-      if (!taken(name)) return name;
+      if (!isTaken(name)) return name;
     }
   }
 }
@@ -73,7 +73,7 @@ export interface Fit {
   readonly zoomStop: number;
 }
 
-/** Our zooms that are matrices of theirs, if they are consecutive. */
+/** The zooms of a grid set that are matrices of the set; null: none, or they are not consecutive. */
 function zoomsIn(
   set: TileMatrixSet,
   gridSet: GridSet,
@@ -87,13 +87,13 @@ function zoomsIn(
   return zoomStart !== -1 && count === zoomStop - zoomStart + 1 ? { zoomStart, zoomStop, count } : null;
 }
 
-/** From the finest matrix, whose tiles fit most closely. */
+/** The extent is that of the finest matrix, whose tiles fit most closely. */
 function gridSetDocument(set: TileMatrixSet, name: string) {
   const srs = srsOfCrs(set.crs);
   const matrices = [...set.matrices].sort((a, b) => b.scaleDenominator - a.scaleDenominator);
   const finest = matrices.at(-1);
   if (srs === null || !finest) return null;
-  const probe = attempted(() =>
+  const probe = nullIfInvalid(() =>
     createGridSet({ name: 'probe', srs, extent: boundsOf([0, 0, 1, 1]), scaleDenominators: [1000] }),
   );
   if (!probe) return null;
@@ -115,7 +115,7 @@ function gridSetDocument(set: TileMatrixSet, name: string) {
   };
 }
 
-function attempted<Made>(make: () => Made): Made | null {
+function nullIfInvalid<Made>(make: () => Made): Made | null {
   try {
     return make();
   } catch {
@@ -131,8 +131,8 @@ export function importWmtsLayer(
   report: ImportReport,
 ): ImportedDocument | null {
   const about = report.about(`layer ${layer.id}`);
-  const subsets = subsetsOf(layer, fitting, about);
-  const formats = formatsOf(layer, about);
+  const subsets = wmtsSubsets(layer, fitting, about);
+  const formats = wmtsFormats(layer, about);
   if (subsets.length === 0) about.leftOut('Layer', 'none of its tile matrix sets has a grid set');
   if (formats.length === 0) about.leftOut('Layer', 'none of its formats is served here');
   if (subsets.length === 0 || formats.length === 0) return null;
@@ -153,7 +153,7 @@ export function importWmtsLayer(
   }) as ImportedDocument;
 }
 
-function subsetsOf(
+function wmtsSubsets(
   layer: WmtsLayer,
   fitting: FittingGridSets,
   about: SubjectReport,
@@ -174,7 +174,7 @@ function subsetsOf(
   return [...subsets.values()];
 }
 
-function formatsOf({ formats }: WmtsLayer, about: SubjectReport): readonly string[] {
+function wmtsFormats({ formats }: WmtsLayer, about: SubjectReport): readonly string[] {
   const known = formats.flatMap((name) => {
     const format = formatOf(name);
     if (!format) about.leftOut('Format', `${name} is not served here`);

@@ -12,8 +12,8 @@ interface LayerEntry {
 }
 
 const LAYER_TAG = /<(\/?)(?:[\w.-]{1,100}:)?Layer(?=[\s/>])/y;
-/** They may contain the text of a tag. */
-const PASSED_OVER = [
+/** Sections that may contain the text of a tag. */
+const SKIPPED_SECTIONS = [
   ['<!--', '-->'],
   ['<![CDATA[', ']]>'],
   ['<?', '?>'],
@@ -24,8 +24,8 @@ const SEQUENCE = /\supdateSequence\s*=\s*("[^"]*"|'[^']*')/;
 const STUB = '<Layer/>';
 
 /**
- * The innermost layers of capabilities, found without reading them as XML, which takes seconds for ten thousand: a document
- * of which the unchanged layers are left out is read instead.
+ * Finds the innermost layers of capabilities without parsing them, which takes seconds for ten thousand, so that only a
+ * document without the unchanged layers needs to be parsed.
  */
 export class LayerEntries {
   readonly #text: string;
@@ -36,7 +36,7 @@ export class LayerEntries {
     this.#entries = entries;
   }
 
-  /** In turns of the event loop. */
+  /** Yields to the event loop. */
   static async find(bytes: Buffer): Promise<LayerEntries> {
     // In every encoding that is read, except UTF-16, tags are ASCII. Latin-1 keeps all other bytes as they are.
     const text = bytes.toString('latin1');
@@ -51,7 +51,7 @@ export class LayerEntries {
     return this.#entries.map(({ key }) => key);
   }
 
-  /** The document without some of its layers. `names`: after it was read with `keep`, those of the others by key. */
+  /** The document without some of its layers. Parsing it with `keep` collects the names of the others in `names`. */
   without(isLeftOut: (key: string) => boolean) {
     const pieces: string[] = [];
     let at = 0;
@@ -104,14 +104,14 @@ async function findEntries(text: string): Promise<readonly LayerEntry[]> {
   return withKeys(text, found);
 }
 
-/** A document that ends within a tag or comment has no more of them: it cannot be read anyway. */
+/** Ends at an unfinished tag or comment: such a document is invalid anyway. */
 function* layerTags(text: string) {
   for (let at = text.indexOf('<'); at !== -1; at = text.indexOf('<', at)) {
-    const passed = PASSED_OVER.find(([begin]) => text.startsWith(begin, at));
+    const skipped = SKIPPED_SECTIONS.find(([begin]) => text.startsWith(begin, at));
     LAYER_TAG.lastIndex = at;
-    const tag = passed ? null : LAYER_TAG.exec(text);
+    const tag = skipped ? null : LAYER_TAG.exec(text);
     const start = at;
-    if (passed) at = endAfter(text.indexOf(passed[1], at), passed[1].length);
+    if (skipped) at = endAfter(text.indexOf(skipped[1], at), skipped[1].length);
     else at = tag ? endOfTag(text, LAYER_TAG.lastIndex) : at + 1;
     if (at === 0) return;
     if (!tag) continue;
@@ -120,7 +120,7 @@ function* layerTags(text: string) {
   }
 }
 
-/** The place after its `>`; 0: none. Values of attributes may contain one. */
+/** The place after the tag's `>`; 0: none. Values of attributes may contain a `>`. */
 function endOfTag(text: string, from: number): number {
   for (let at = from; at < text.length; at++) {
     const character = text[at];

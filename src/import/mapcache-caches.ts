@@ -1,7 +1,7 @@
 import { childrenOf, textIn, type XmlElement } from '../lib/xml/xml-element.ts';
 import { TEXT, type TrackedTable } from './tracked-table.ts';
 
-/** A grid of MapCache, and the name of ours. */
+/** A grid of MapCache, and the name of our grid set. */
 export interface CachedGrid {
   readonly name: string;
   readonly nameThere: string;
@@ -41,10 +41,10 @@ const READERS: Readonly<Record<string, (tileset: Tileset) => Adopted>> = {
 /** Caches that name others; more are a cycle. */
 const MAX_DEPTH = 5;
 const MAX_ZOOM = 30;
-const DATABASE_WORDS = ['{tileset}', '{grid}', '{z}'];
-const TEMPLATE_WORDS = [...DATABASE_WORDS, '{x}', '{y}', '{inv_x}', '{inv_y}', '{ext}'];
+const DATABASE_KEYS = ['{tileset}', '{grid}', '{z}'];
+const TEMPLATE_KEYS = [...DATABASE_KEYS, '{x}', '{y}', '{inv_x}', '{inv_y}', '{ext}'];
 
-/** Where MapCache has the tiles of a tileset. Rows count from the origin of each grid. */
+/** Where MapCache stores the tiles of a tileset. Rows count from the origin of each grid. */
 export function mapCacheAdoptions(
   name: string,
   cacheName: string | undefined,
@@ -64,7 +64,7 @@ export function mapCacheAdoptions(
   );
 }
 
-/** Those of a cache in several parts that can be adopted. */
+/** The parts of a cache that can be adopted. */
 function several({ name, cache, grids, places, depth }: Tileset): Adopted {
   const all = cache
     .tables('cache')
@@ -97,27 +97,27 @@ function basePlace(cache: TrackedTable, layout: string): FolderPlace | string {
 
 function templatePlace(cache: TrackedTable, dimensions: readonly string[]): FolderPlace | string {
   const text = cache.text('template') ?? '';
-  const { folder, rest } = divided(text);
+  const { folder, rest } = splitPath(text);
   if (!text.startsWith('/')) return 'its template is not an absolute path';
   const words = dimensions.map((dimension) => `{dim:${dimension}}`);
   const isApart = text.includes('{dim}') || words.every((word) => text.includes(word));
   if (!isApart) return 'its template does not keep the values of dimensions apart';
-  const strange = unknownWord(text, [...TEMPLATE_WORDS, ...(words.length > 0 ? ['{dim}', ...words] : [])]);
-  return strange === undefined ? { folder, template: rest } : `${strange} in its template cannot be adopted`;
+  const unknown = unknownKey(text, [...TEMPLATE_KEYS, ...(words.length > 0 ? ['{dim}', ...words] : [])]);
+  return unknown === undefined ? { folder, template: rest } : `${unknown} in its template cannot be adopted`;
 }
 
-/** A file, or one for each zoom, that may hold all tilesets. */
+/** A file, or one for each zoom, that may have the tiles of all tilesets. */
 function databases({ name, cache, grids, dimensions, places: { isThere } }: Tileset): Adopted {
   const text = cache.text('dbfile') ?? '';
   if (!text.startsWith('/')) return 'its dbfile is not an absolute path';
   if (cache.has('queries')) return 'it has queries of its own';
-  const strange = unknownWord(text, DATABASE_WORDS);
-  if (strange !== undefined) return `${strange} in its dbfile cannot be adopted`;
+  const unknown = unknownKey(text, DATABASE_KEYS);
+  if (unknown !== undefined) return `${unknown} in its dbfile cannot be adopted`;
   const adopted = grids.flatMap((grid) => {
     const file = text.replaceAll('{tileset}', name).replaceAll('{grid}', grid.nameThere);
     const levels = Array.from({ length: MAX_ZOOM }, (_, z) => file.replaceAll('{z}', String(z)));
     if (!levels.some(isThere)) return [];
-    const { folder, rest: database } = divided(file);
+    const { folder, rest: database } = splitPath(file);
     return [{ layout: 'mapcache-sqlite', folder, database, ...named(grid, dimensions) }];
   });
   return adopted.length > 0 ? adopted : `there is no file ${text}`;
@@ -134,7 +134,7 @@ function mbtilesFile({ cache, grids: [grid], dimensions, places: { isThere, tile
   return [{ layout: 'mbtiles', file, gridSet: grid.name, origin: grid.origin }];
 }
 
-function unknownWord(text: string, known: readonly string[]): string | undefined {
+function unknownKey(text: string, known: readonly string[]): string | undefined {
   return text.match(/\{[^{}]*\}/g)?.find((word) => !known.includes(word));
 }
 
@@ -147,8 +147,8 @@ function named({ name, nameThere, origin }: CachedGrid, dimensions: readonly str
   };
 }
 
-/** The folder above the first name with a word in it, or above the file. */
-function divided(path: string): { readonly folder: string; readonly rest: string } {
+/** Divides a path at the folder of the first name with a placeholder, or of the file. */
+function splitPath(path: string): { readonly folder: string; readonly rest: string } {
   const upTo = path.includes('{') ? path.slice(0, path.indexOf('{')) : path;
   const end = upTo.lastIndexOf('/');
   return { folder: path.slice(0, end) || '/', rest: path.slice(end + 1) };

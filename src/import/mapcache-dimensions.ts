@@ -5,8 +5,8 @@ import { numberOf, TEXT, type TrackedTable } from './tracked-table.ts';
 const MAX_VALUES = 1000;
 
 /**
- * Dimensions of a tileset as parameters of the layer, which its source gets too; or why they cannot be kept. Of values that
- * cannot be listed here only the default is allowed: any value would fill the cache.
+ * Dimensions of a tileset as parameters of the layer, which are passed to its source; or why they cannot be imported. If
+ * values cannot be listed here only the default is allowed: any value would fill the cache.
  */
 export function mapCacheDimensions(tileset: TrackedTable): readonly object[] | string {
   const parameters: object[] = [];
@@ -48,7 +48,7 @@ const ALLOWED: Readonly<Record<string, (dimension: TrackedTable) => Allowed | un
   },
 };
 
-/** Some of what PCRE has takes longer than its text, and is not in RE2. */
+/** RE2 lacks the parts of PCRE whose time is not proportional to the text. */
 function isKnownRegex(regex: string): boolean {
   try {
     return createParameterFilter({ name: 'ANY', regex }) !== null;

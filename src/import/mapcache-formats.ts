@@ -8,7 +8,7 @@ const BUILT_IN: Readonly<Record<string, string>> = {
   jpeg: 'image/jpeg',
   mixed: 'image/vnd.jpeg-png',
 };
-/** JPEG where nothing shows through, by the format of other tiles. */
+/** JPEG for opaque tiles, by the format of the others. */
 const MIXED: Readonly<Record<string, string>> = {
   'image/png': 'image/vnd.jpeg-png',
   'image/png8': 'image/vnd.jpeg-png8',

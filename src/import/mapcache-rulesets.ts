@@ -1,7 +1,7 @@
 import { type Coverage, type ImportedAreas, readCoverage } from './mapproxy-coverage.ts';
 import { numbersOf, TEXT, type TrackedTable } from './tracked-table.ts';
 
-/** What is shown at a zoom, and the colour of the tiles outside; null: transparent. */
+/** The area that is shown at a zoom, and the colour of the tiles outside; null: transparent. */
 interface Visible {
   readonly coverage: Coverage;
   readonly colour: string | null;
@@ -10,15 +10,15 @@ interface Visible {
 export interface RuledFields {
   /** The last zoom of the grid that is shown. */
   readonly zoomStop: number;
-  /** Of the layer, the source among them. */
+  /** Fields of the layer, the source among them. */
   readonly fields: object;
 }
 
-/** Zooms that all built-in grids of MapCache have. */
-const LAST_OF_ALL = 17;
+/** The last zoom that all built-in grids of MapCache have. */
+const LAST_COMMON_ZOOM = 17;
 const KNOWN = ['@zoom_level', 'visibility', '@hidden_color', 'extent', TEXT];
 
-/** `source` as a ruleset shows it, or why it would be shown otherwise. `lastZoom`: null is unknown. */
+/** The fields that show `source` as the ruleset does, or why that is impossible. `lastZoom`: null if unknown. */
 export function ruledFields(
   source: object,
   ruleset: TrackedTable,
@@ -27,7 +27,7 @@ export function ruledFields(
 ): RuledFields | string {
   const rules = rulesOf(ruleset, grid.srs);
   if (typeof rules === 'string') return rules;
-  const zoomStop = grid.lastZoom ?? Math.max(LAST_OF_ALL, ...rules.keys());
+  const zoomStop = grid.lastZoom ?? Math.max(LAST_COMMON_ZOOM, ...rules.keys());
   const name = ruleset.text('@name') ?? '';
   const parts: { source: object; zooms: [number, number]; within?: string; background?: string }[] = [];
   for (let z = grid.firstZoom; z <= zoomStop; z++) {
@@ -50,16 +50,16 @@ export function ruledFields(
   return { zoomStop, fields: { source: { type: 'layers', of: parts } } };
 }
 
-/** By zoom; or why they cannot be used. */
+/** The rules by zoom, or why they cannot be used. */
 function rulesOf(ruleset: TrackedTable, srs: number): ReadonlyMap<number, Visible> | string {
   const rules = new Map<number, Visible>();
   for (const rule of ruleset.tables('rule')) {
     const visibility = rule.table('visibility');
     const unknown = [...rule.keys(), ...visibility.keys()].find((key) => !KNOWN.includes(key));
     if (unknown !== undefined) return `a rule of its ruleset has ${unknown}, which has no counterpart`;
-    // That of an empty element.
+    // An empty element is a table with an empty text.
     visibility.text(TEXT);
-    const colour = colourOf(visibility.text('@hidden_color') ?? '00ffffff');
+    const colour = hiddenColour(visibility.text('@hidden_color') ?? '00ffffff');
     if (colour === undefined) return 'the hidden_color of its ruleset is half transparent, or no colour';
     const extents = visibility.texts('extent');
     const union = extents.map((text) => ({ bbox: numbersOf(text), srs: `EPSG:${srs}` }));
@@ -73,7 +73,7 @@ function rulesOf(ruleset: TrackedTable, srs: number): ReadonlyMap<number, Visibl
 }
 
 /** `RRGGBB` or `AARRGGBB`. Undefined: it cannot be shown. */
-function colourOf(text: string): string | null | undefined {
+function hiddenColour(text: string): string | null | undefined {
   const [, digits] = /^(?:0x)?([0-9a-f]{6}|[0-9a-f]{8})$/i.exec(text) ?? [];
   const alpha = text.length <= 6 ? 'ff' : digits?.slice(-8, -6).toLowerCase() || '00';
   if (!digits || alpha === '00') return digits && null;

@@ -4,11 +4,11 @@ import type { MapProxyGrid } from './mapproxy-grids.ts';
 import { secondsOf } from './mapproxy-tables.ts';
 import type { TrackedTable } from './tracked-table.ts';
 
-/** Pixels; MapProxy's own. */
+/** Pixels; MapProxy's default. */
 const DEFAULT_BUFFER = 80;
 
 export interface CachePlaces {
-  /** Where the configuration is, absolute. */
+  /** The absolute path of the folder of the configuration. */
   readonly folder: string;
   /** The absolute path of caches without a path of their own. */
   readonly base: string;
@@ -17,19 +17,20 @@ export interface CachePlaces {
   readonly isThere: (path: string) => boolean;
   /** `cache` of the globals. */
   readonly globals: TrackedTable;
-  /** Those that caches are in, by name. */
+  /** Buckets of the caches, by name. */
   readonly buckets: Map<string, object>;
 }
 
 interface Cache {
   readonly name: string;
+  /** Its field `cache`: how tiles are stored. */
   readonly how: TrackedTable;
-  /** `cache_dir` of the cache, or that of all. */
+  /** `cache_dir` of the cache, or `base_dir` of all caches. */
   readonly base: string;
   readonly grids: readonly MapProxyGrid[];
-  /** All that it has tiles in, those that are not imported too; null: it cannot be read. */
+  /** All grids of the cache, even those that are not imported; null: the grid cannot be read. */
   readonly declared: readonly (MapProxyGrid | null)[];
-  /** Those of the layer that reach its source. */
+  /** Dimensions of the layer that are passed to its source. */
   readonly dimensions: readonly string[];
   readonly places: CachePlaces;
 }
@@ -54,7 +55,7 @@ const READERS: Readonly<Record<string, (cache: Cache) => Adopted>> = {
 };
 const MIXED_FILE = 'one file has the tiles of several grids, which cannot be distinguished';
 
-/** Where MapProxy has its tiles, as config/loader.py has it. */
+/** Where MapProxy stores the tiles of a cache, by the rules of its config/loader.py. */
 export function adoptedCaches(
   name: string,
   cache: TrackedTable,
@@ -112,7 +113,7 @@ function mbtilesFile(cache: Cache): Adopted {
   return existing(cache, () => ({ layout: 'mbtiles', file }));
 }
 
-/** Relative to the configuration where it begins with `./`, to the folder of caches otherwise. */
+/** Relative to the configuration if it begins with `./`, otherwise to the folder of caches. */
 function fileOf({ name, how, base, places: { folder, resolve } }: Cache, extension: string): string {
   const filename = how.text('filename') ?? `${name}.${extension}`;
   return resolve(filename.startsWith('./') ? folder : base, filename);
@@ -142,7 +143,7 @@ function geopackages(cache: Cache): Adopted {
   }));
 }
 
-/** ArcGIS compact caches; the version shows in the files. */
+/** ArcGIS compact caches; the version is recognised by the files. */
 function bundles(cache: Cache): Adopted {
   const { folder, resolve } = cache.places;
   const directory = cache.how.text('directory');
@@ -153,7 +154,7 @@ function bundles(cache: Cache): Adopted {
   }));
 }
 
-/** Keys and profiles of the AWS SDK are found where it finds them itself. */
+/** Keys and profiles are not imported: the AWS SDK finds them where MapProxy's does. */
 function s3Objects(cache: Cache): Adopted {
   const text = globalText(cache, 's3');
   const [bucket, endpoint, region] = [text('bucket_name'), text('endpoint_url'), text('region_name')];
@@ -189,16 +190,16 @@ function objects({ name, how, grids, declared, places }: Cache, named: string, b
   });
 }
 
-/** How its tiles are made and kept. */
+/** Fields of the layer for how tiles are made and cached. */
 export function cachingFields(cache: TrackedTable, globals: TrackedTable): object {
   const all = globals.table('cache');
   const age = cache.take('refresh_before', secondsOf, 'a time span in seconds to weeks');
   const hours = globals.table('tiles').number('expires_hours');
-  const notKept = cache.flag('disable_storage') === true;
+  const isUncached = cache.flag('disable_storage') === true;
   return {
     metatile: cache.pair('meta_size') ?? all.pair('meta_size'),
     gutter: cache.number('meta_buffer') ?? all.number('meta_buffer') ?? DEFAULT_BUFFER,
-    expireCache: notKept ? -1 : age,
+    expireCache: isUncached ? -1 : age,
     expireClients: hours === undefined ? undefined : Math.round(hours * 3600),
   };
 }

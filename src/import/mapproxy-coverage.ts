@@ -7,18 +7,18 @@ import {
   type Polygon,
   polygonOfBounds,
 } from '../domain/bounds.ts';
+import { clippedSubset, type SubsetDocument, subsetWithin } from '../domain/fitting-subset.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { createNamedArea, polygonsOfGeoJson, polygonsOfWkt } from '../domain/named-area.ts';
 import { projectionOfSrs } from '../domain/projection.ts';
 import { sameSrs } from '../domain/srs.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
-import { clippedSubset, type SubsetDocument, subsetWithin } from './fitting-subset.ts';
 import type { ImportedDocument, SubjectReport } from './import-report.ts';
 import type { OfferedGrid } from './mapproxy-grids.ts';
 import { listOf, numbersOf, only, type Table } from './tracked-table.ts';
 
-/** Where MapProxy shows something. */
+/** The area in which MapProxy shows a source or a cache. */
 export interface Coverage extends Shape {
   readonly bounds: Bounds;
   /** Tiles across its edge are cut. */
@@ -37,13 +37,13 @@ type ReadText = (file: string) => string | null;
 export const READABLE_COVERAGE =
   'a bbox, polygons in a file of WKT or GeoJSON, a union of these or an intersection of boxes, in one SRS with an EPSG code';
 
-/** Undefined: it cannot be read. `readText` is given the names of files with polygons. */
-export function readCoverage(given: unknown, readText: ReadText): Coverage | undefined {
-  const shape = shapeOf(given, readText);
+/** Undefined: it cannot be read. `readText` reads a file with polygons. */
+export function readCoverage(value: unknown, readText: ReadText): Coverage | undefined {
+  const shape = shapeOf(value, readText);
   if (!shape) return undefined;
   try {
     const { bounds } = createNamedArea('', shape.srs, { geojson: multiPolygon(shape.polygons) });
-    return { ...shape, bounds, clip: isRecord(given) && given.clip === true };
+    return { ...shape, bounds, clip: isRecord(value) && value.clip === true };
   } catch {
     return undefined;
   }
@@ -53,15 +53,15 @@ function multiPolygon(coordinates: readonly Polygon[]): object {
   return { type: 'MultiPolygon', coordinates };
 }
 
-function shapeOf(given: unknown, readText: ReadText): Shape | undefined {
-  if (!isRecord(given) || given.difference !== undefined) return undefined;
-  const parts = listOf(given.union ?? given.intersection).map((part) => shapeOf(part, readText));
+function shapeOf(value: unknown, readText: ReadText): Shape | undefined {
+  if (!isRecord(value) || value.difference !== undefined) return undefined;
+  const parts = listOf(value.union ?? value.intersection).map((part) => shapeOf(part, readText));
   const [first, ...others] = parts.filter((part) => part !== undefined);
-  if (parts.length === 0) return plainShape(given, readText);
+  if (parts.length === 0) return plainShape(value, readText);
   if (!first || others.length < parts.length - 1 || others.some(({ srs }) => !sameSrs(srs, first.srs)))
     return undefined;
   if (others.length === 0) return first;
-  if (given.union !== undefined)
+  if (value.union !== undefined)
     return { ...first, polygons: parts.flatMap((part) => part?.polygons ?? []), isBox: false };
   return [first, ...others].every(({ isBox }) => isBox) ? commonBox(first, others) : undefined;
 }
@@ -76,14 +76,14 @@ function boundsAroundShape({ polygons }: Shape): Bounds {
   return boundsOfPoints(polygons.flatMap(([ring = []]) => ring));
 }
 
-function plainShape(given: Table, readText: ReadText): Shape | undefined {
-  const srs = srsOfCrs(String(given.bbox_srs ?? given.polygons_srs ?? given.srs));
+function plainShape(table: Table, readText: ReadText): Shape | undefined {
+  const srs = srsOfCrs(String(table.bbox_srs ?? table.polygons_srs ?? table.srs));
   if (srs === null) return undefined;
-  const [minX = 0, minY = 0, maxX = 0, maxY = 0] = only(numbersOf(given.bbox ?? given.datasource), 4) ?? [];
+  const [minX = 0, minY = 0, maxX = 0, maxY = 0] = only(numbersOf(table.bbox ?? table.datasource), 4) ?? [];
   if (maxX > minX && maxY > minY)
     return { srs, polygons: [polygonOfBounds(boundsOf([minX, minY, maxX, maxY]))], isBox: true };
-  const file = given.polygons ?? given.datasource;
-  const text = typeof file === 'string' && given.where === undefined ? readText(file) : null;
+  const file = table.polygons ?? table.datasource;
+  const text = typeof file === 'string' && table.where === undefined ? readText(file) : null;
   const polygons = text === null ? null : polygonsIn(text);
   return polygons ? { srs, polygons, isBox: false } : undefined;
 }
@@ -99,13 +99,13 @@ function polygonsIn(text: string): readonly Polygon[] | null {
   }
 }
 
-/** The part of a grid set around it; null: none of it is. */
+/** The part of a grid set around a coverage; null: the grid set does not cover it. */
 export function subsetInCoverage(gridSet: GridSet, { bounds, srs }: Coverage): SubsetDocument | null {
   if (sameSrs(srs, gridSet.srs)) return clippedSubset(gridSet, bounds);
   return subsetWithin(gridSet, projectionOfSrs(srs)?.boundsToWgs84(bounds) ?? null);
 }
 
-/** The parts of its grids that a source has something in. */
+/** The parts of a source's grids that are in its coverage. */
 export function gridSetsOf(
   { grids, coverage }: { readonly grids: readonly OfferedGrid[]; readonly coverage: Coverage | null },
   about: SubjectReport,

@@ -16,14 +16,14 @@ export interface MapProxyGrid extends MatchedGrid {
   readonly origin: 'sw' | 'nw';
   /** CRS units per pixel, falling. */
   readonly resolutions: readonly number[];
-  /** As its folders are called, e.g. `EPSG3857`. */
+  /** Its SRS in names of folders, e.g. `EPSG3857`. */
   readonly srsThere: string;
 }
 
-/** A grid of a cache that its source has tiles in, or draws. */
+/** A grid of a cache in which its source has tiles, or draws. */
 export interface OfferedGrid {
   readonly grid: MapProxyGrid;
-  /** The last zoom that there are tiles of; null: all. */
+  /** The last zoom with tiles; null: all zooms have tiles. */
   readonly zoomStop: number | null;
 }
 
@@ -60,7 +60,7 @@ export class MapProxyGrids {
     this.#report = report;
   }
 
-  /** Those that are used and have no counterpart. */
+  /** Grid sets to declare: for the grids that are used and have no counterpart here. */
   documents(): readonly ImportedDocument[] {
     return [...this.#grids.values()].flatMap((grid) => grid?.document ?? []);
   }
@@ -69,7 +69,7 @@ export class MapProxyGrids {
     return this.#grids.has(name);
   }
 
-  /** Null: it cannot be used; the report says why. */
+  /** Null: it cannot be used; the reason is in the report. */
   of(name: string): MapProxyGrid | null {
     return getOrCreate(this.#grids, name, () => this.#read(name));
   }
@@ -92,8 +92,8 @@ export class MapProxyGrids {
     const aligned = other === undefined ? null : this.#resolutionsOf(other, name);
     if (aligned?.length === 0) return refuse(`its resolutions are those of ${other}, which cannot be used`);
     const resolutions = aligned
-      ? alignedLadder(aligned, fields, extent, tileSize)
-      : ladderOf(fields, extent, tileSize);
+      ? alignedResolutions(aligned, fields, extent, tileSize)
+      : computeResolutions(fields, extent, tileSize);
     if (!resolutions || resolutions.length === 0)
       return refuse('its resolutions in res must be numbers, or pairs of a name and a number');
     if (resolutions.length > MAX_LEVELS) {
@@ -117,8 +117,8 @@ export class MapProxyGrids {
   }
 
   /** Empty: that grid cannot be used. */
-  #resolutionsOf(name: string, asking: string): readonly number[] {
-    return name === asking ? [] : (this.of(name)?.resolutions ?? []);
+  #resolutionsOf(name: string, ownName: string): readonly number[] {
+    return name === ownName ? [] : (this.of(name)?.resolutions ?? []);
   }
 
   /** `base` names another grid with the other fields. */
@@ -131,14 +131,14 @@ export class MapProxyGrids {
   }
 }
 
-/** In the SRS of the grid, as MapProxy's `grid_bbox` makes it of a `bbox` in another one. */
+/** The extent in the SRS of the grid; a `bbox` in another SRS is converted as by MapProxy's `grid_bbox`. */
 function extentOf(fields: TrackedTable, srs: number): readonly number[] | undefined {
   const bbox = fields.numbers('bbox') ?? usualExtent(srs);
   if (bbox?.length !== 4) return undefined;
   const named = fields.text('bbox_srs');
-  const given = named === undefined ? srs : srsOfCrs(named);
-  if (given === null || sameSrs(given, srs)) return given === null ? undefined : bbox;
-  const [from, to] = [projectionOfSrs(given), projectionOfSrs(srs)];
+  const bboxSrs = named === undefined ? srs : srsOfCrs(named);
+  if (bboxSrs === null || sameSrs(bboxSrs, srs)) return bboxSrs === null ? undefined : bbox;
+  const [from, to] = [projectionOfSrs(bboxSrs), projectionOfSrs(srs)];
   const points = pointsAlong(bbox).map(([x, y]) => {
     const degrees = from?.toLonLat(x, y);
     return (degrees && to?.fromLonLat(...degrees)) ?? null;
@@ -147,7 +147,7 @@ function extentOf(fields: TrackedTable, srs: number): readonly number[] | undefi
   return known.length === points.length ? coordsOf(boundsOfPoints(known)) : undefined;
 }
 
-/** MapProxy's own choice: another one would move the grid. */
+/** MapProxy's own number: another one would move the grid. */
 const PARTS_OF_EDGE = 4;
 
 function pointsAlong([minX = 0, minY = 0, maxX = 0, maxY = 0]: readonly number[]): readonly Point[] {
@@ -174,8 +174,8 @@ function originOf(corner = 'sw'): 'sw' | 'nw' | null {
   return origin === 'nw' || origin === 'ul' ? 'nw' : null;
 }
 
-/** Those of another grid between the first and the last, as `aligned_resolutions` in MapProxy's resolutions.py has them. */
-function alignedLadder(
+/** Resolutions of another grid between the first and the last, as by `aligned_resolutions` in MapProxy's resolutions.py. */
+function alignedResolutions(
   others: readonly number[],
   fields: TrackedTable,
   [minX = 0, minY = 0, maxX = 0, maxY = 0]: readonly number[],
@@ -191,8 +191,8 @@ function alignedLadder(
   return factor === 2 && isFactor(Math.SQRT2) ? between.filter((_, z) => z % 2 === 0) : between;
 }
 
-/** CRS units per pixel, falling, as `resolutions` in MapProxy's grid.py has them. Null: they cannot be read. */
-function ladderOf(
+/** CRS units per pixel, falling, as by `resolutions` in MapProxy's grid.py. Null: they cannot be read. */
+function computeResolutions(
   fields: TrackedTable,
   extent: readonly number[],
   [width = 256, height = 256]: readonly number[],
@@ -210,13 +210,13 @@ function ladderOf(
   }
   const usual = factor === Math.SQRT2 ? 2 * USUAL_LEVELS : USUAL_LEVELS;
   const most = count ?? (last === undefined ? usual : MAX_LEVELS);
-  const ladder = [first];
-  const next = () => (ladder.at(-1) ?? first) / factor;
-  while (ladder.length < most && (last === undefined || next() > last)) ladder.push(next());
-  return ladder;
+  const computed = [first];
+  const next = () => (computed.at(-1) ?? first) / factor;
+  while (computed.length < most && (last === undefined || next() > last)) computed.push(next());
+  return computed;
 }
 
-/** Each may have a name before it. */
+/** From a list of numbers, or of pairs of a name and a number. */
 function resolutionsOf(value: unknown): readonly number[] | undefined {
   const numbers = numbersOf(listOf(value).map((one) => (Array.isArray(one) ? one[1] : one)));
   return numbers && [...numbers].sort((a, b) => b - a);

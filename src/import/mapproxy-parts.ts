@@ -5,7 +5,7 @@ import type { Coverage } from './mapproxy-coverage.ts';
 import type { MapProxyGrid, OfferedGrid } from './mapproxy-grids.ts';
 import { listOf, numbersOf, type Table, type TrackedTable } from './tracked-table.ts';
 
-/** How a source is drawn over those below it; empty: as it is. */
+/** How a source is drawn over those below it; empty: unchanged. */
 export interface PartOptions {
   readonly opacity?: number;
   /** E.g. `#ffffff`. */
@@ -26,9 +26,9 @@ export interface ImportedSource {
   readonly coverage: Coverage | null;
   /** Name of the area with the shape of the coverage. */
   readonly within: string | null;
-  /** Parameters of requests that the source gets too, in capitals. */
+  /** Request parameters that are passed to the source, in upper case. */
   readonly forwarded: readonly string[];
-  /** Fields of the layer that the source decides. */
+  /** Fields of the layer that depend on the source. */
   readonly layer: Table;
   readonly options: PartOptions;
 }
@@ -39,18 +39,18 @@ export interface InnerLayer {
   readonly grids: readonly OfferedGrid[];
 }
 
-/** MapProxy's own, where a source does not say it. */
+/** MapProxy's default. */
 const USUAL_TOLERANCE = 5;
 /** Metres: the size of a pixel of OGC's scales. */
 const PIXEL = 0.00028;
 const ALL_SCALES = 1e12;
-/** MapProxy's own, so that a zoom with the very resolution counts. */
+/** MapProxy's own, so that a zoom with exactly this resolution counts. */
 const ROUNDING = 1e-6;
 
 export const SCALE_FIELDS = ['min_res', 'max_res', 'min_scale', 'max_scale'];
 const IMAGE_FIELDS = ['opacity', 'transparent_color', 'transparent_color_tolerance'];
 
-/** The `image` of a source, and the resolutions or scales at which it is drawn; or why it would be drawn otherwise. */
+/** The `image` of a source, and the scales at which it is drawn; or why they cannot be imported. */
 export function partOptionsIn(source: TrackedTable): PartOptions | string {
   const image = source.table('image');
   const opacity = image.number('opacity');
@@ -67,7 +67,7 @@ export function partOptionsIn(source: TrackedTable): PartOptions | string {
   });
 }
 
-/** The scales at which WMS shows a layer, as fields of ours; or why there are none. */
+/** The scales at which WMS shows a layer, as fields of the layer; or why they cannot be imported. */
 export function shownScalesIn(layer: TrackedTable, grids: readonly OfferedGrid[]): object | string {
   const scales = scalesIn(layer);
   if (layer.unread(SCALE_FIELDS).length > 0) return 'its resolutions or scales are not numbers';
@@ -103,7 +103,7 @@ export function allZooms(grid: MapProxyGrid): OfferedGrid {
   return { grid, zoomStop: grid.zoomStop };
 }
 
-/** A layer of ours as a source. */
+/** An imported layer as a source. */
 export function partOfLayer(layer: string, grids: readonly MapProxyGrid[]): ImportedSource {
   return {
     source: { type: 'layer', layer },
@@ -116,7 +116,7 @@ export function partOfLayer(layer: string, grids: readonly MapProxyGrid[]): Impo
   };
 }
 
-/** Caches of the same maps as one, with the grids of all; `leaveOut`: for each of several that is not part of it. Or why there is none. */
+/** Joins caches that have the same maps in different grids; or why none can be used. `leaveOut` reports each other cache. */
 export function joinedCaches(
   caches: readonly (readonly [name: string, cache: CachedFields | string])[],
   leaveOut: (why: string) => void,
@@ -168,14 +168,14 @@ export function composedOf(sources: readonly (ImportedSource | string)[]): Impor
   return composed(drawn.length > 0 ? drawn : usable.slice(0, 1));
 }
 
-/** The sources as one, the first at the bottom; or why that would be another picture. */
+/** The sources as one, the first at the bottom; or why the picture would be another one. */
 function composed(sources: readonly ImportedSource[]): ImportedSource | string {
   const [first, ...others] = sources;
   if (!first) return 'it has no source that draws maps';
   if (others.length === 0 && Object.keys(first.options).length === 0) return first;
   // A layer takes only the parameters that it declares.
-  const asked = sources.filter(({ source }) => source.type !== 'layer');
-  const parameters = new Set(asked.map(({ forwarded }) => [...forwarded].sort().join(', ')));
+  const external = sources.filter(({ source }) => source.type !== 'layer');
+  const parameters = new Set(external.map(({ forwarded }) => [...forwarded].sort().join(', ')));
   if (parameters.size > 1)
     return `its sources get different parameters of requests: ${[...parameters].join('; ')}`;
   const misses = new Set(sources.map(({ layer }) => JSON.stringify(layer.onMiss)));

@@ -62,19 +62,19 @@ export class MapProxyReader {
   readonly #caches: Table;
   readonly #sources: Table;
   readonly #inner = new Map<string, InnerLayer | string>();
-  /** Layers of sources alone, in an SRS that they know, by the name of the source. */
+  /** Layers that draw a single source, in an SRS that it supports; by the name of the source. */
   readonly #sourceLayers = new Map<string, string>();
   /** Names of all layers, inner ones too. */
   readonly #names: Set<string>;
-  /** Layers for caches that other layers are drawn from, and that are not layers there. */
+  /** Layers for caches from which other layers are drawn, and which are not layers in MapProxy. */
   readonly innerLayers: ImportedDocument[] = [];
   readonly areas = new ImportedAreas();
   readonly grids: MapProxyGrids;
   /** Buckets of the layers' adopted caches, by name. */
   readonly buckets = new Map<string, object>();
-  /** Layers of ours with the tiles of each cache. */
+  /** Imported layers with the tiles of each cache. */
   readonly cacheLayers = new Map<string, CacheLayer[]>();
-  /** EPSG codes of its WMS; null: it has none. */
+  /** EPSG codes of its WMS; null: it has no WMS. */
   readonly #wmsCrs: readonly number[] | null;
   readonly #used = { cache: new Set<string>(), source: new Set<string>() };
 
@@ -92,7 +92,6 @@ export class MapProxyReader {
     this.#wmsCrs = hasWms ? wmsCrsIn(tree, report.about('mapproxy.yaml')) : null;
   }
 
-  /** Reports unused entries. */
   finish(): void {
     this.#globals.report(REASONS);
     const isUsed = {
@@ -117,9 +116,9 @@ export class MapProxyReader {
 
   /** The fields from the layer's caches and sources, or why it cannot be imported. */
   #shown(layer: TrackedTable, about: SubjectReport): object | string {
-    const given = shownSources(layer);
-    if (!given) return this.#ofCaches(layer, layer.texts('tile_sources'), about);
-    const names = given.filter((name) => {
+    const sourceNames = shownSources(layer);
+    if (!sourceNames) return this.#ofCaches(layer, layer.texts('tile_sources'), about);
+    const names = sourceNames.filter((name) => {
       const draws = Object.hasOwn(this.#caches, name) || drawsMaps(tableIn(this.#sources, name));
       if (!draws) about.leftOut('sources', `${name} draws no maps, and GetFeatureInfo asks one source only`);
       return draws;
@@ -130,7 +129,7 @@ export class MapProxyReader {
     return this.#uncached(layer, names, about);
   }
 
-  /** Several have the same maps in other grids. */
+  /** Several caches have the same maps in different grids. */
   #ofCaches(layer: TrackedTable, names: readonly string[], about: SubjectReport): object | string {
     const dimensions = layer.table('dimensions').keys();
     const caches = names.map((name) => [name, this.#cached(name, about, dimensions)] as const);
@@ -139,9 +138,9 @@ export class MapProxyReader {
     const parameters = dimensionsOf(layer, imported.forwarded);
     const wms = this.#wmsFields(layer, imported.grids);
     if (typeof wms === 'string') return wms;
-    for (const [cache, given] of caches) {
-      const grids = imported.grids.filter((grid) => typeof given !== 'string' && given.grids.includes(grid));
-      this.#addCacheLayer(cache, { layer: layer.text('name') ?? '', grids });
+    for (const [name, cache] of caches) {
+      const grids = imported.grids.filter((grid) => typeof cache !== 'string' && cache.grids.includes(grid));
+      this.#addCacheLayer(name, { layer: layer.text('name') ?? '', grids });
     }
     return { ...wms, ...imported.fields, ...(parameters.length > 0 && { parameters }) };
   }
@@ -159,7 +158,7 @@ export class MapProxyReader {
     const gridSets = gridSetsOf({ ...imported, coverage: coverage ?? imported.coverage }, about);
     if (gridSets.length === 0) return 'its coverage is in none of its grids';
     this.#used.cache.add(name);
-    // Tiles across the edge of a box are whole there, as those across the edge of an extent are.
+    // MapProxy does not cut tiles at the edge of a box, nor do we at the edge of an extent.
     const within = coverage && (coverage.clip || !coverage.isBox) ? this.areas.nameOf(coverage, name) : null;
     const isClipped = within !== null || (imported.within !== null && imported.layer.queryable === true);
     const adopted = isClipped ? UNCLIPPED : this.#adopted(name, cache, imported, dimensions);
@@ -202,7 +201,7 @@ export class MapProxyReader {
     if (typeof wms === 'string') return wms;
     const parameters = dimensionsOf(layer, imported.forwarded);
     const listed = parameters.map(({ name }) => name);
-    // Any value: nothing is kept.
+    // Any value is allowed, since nothing is cached.
     const open = imported.forwarded
       .filter((name) => !listed.includes(name))
       .map((name) => ({ name, regex: '.*' }));
@@ -225,7 +224,7 @@ export class MapProxyReader {
     };
   }
 
-  /** Sources that get different parameters of requests are layers that have only these. */
+  /** Sources that get different request parameters become layers, each with its own parameters. */
   #withOwnParameters(
     names: readonly string[],
     sources: readonly (ImportedSource | string)[],
@@ -240,7 +239,7 @@ export class MapProxyReader {
     });
   }
 
-  /** A layer of a source alone, that is not advertised and not cached; null: it cannot be one. */
+  /** A layer that draws a single source, neither advertised nor cached; null: the source cannot be used. */
   #uncachedLayer(source: string): string | null {
     const known = this.#sourceLayers.get(source);
     if (known !== undefined) return known;
@@ -253,7 +252,7 @@ export class MapProxyReader {
     return name;
   }
 
-  /** MapProxy's WMS answers any box and size, in each of its SRS. A string: why the layer would be shown otherwise. */
+  /** MapProxy's WMS serves any box and size, in each of its SRS. A string: why the layer cannot be imported. */
   #wmsFields(layer: TrackedTable, grids: readonly OfferedGrid[]): object | string {
     const scales = shownScalesIn(layer, grids);
     if (typeof scales === 'string' || !this.#wmsCrs) return scales;
@@ -268,7 +267,7 @@ export class MapProxyReader {
     return GRIDS_WITHOUT_CACHE.flatMap((grid) => this.grids.of(grid) ?? []);
   }
 
-  /** A layer for a cache that others are drawn from; or why there is none. */
+  /** The layer for a cache from which others are drawn; or why there is none. */
   #innerLayer(name: string): InnerLayer | string {
     const known = this.#inner.get(name);
     if (known !== undefined) return known;
@@ -322,7 +321,7 @@ export class MapProxyReader {
       names
         .filter((name) => drawsMaps(tableIn(this.#sources, name)))
         .map((name) => {
-          // Sources of a cache may be caches; one of the same name is the source.
+          // Sources of a cache may be caches; if both have the name, it means the source.
           const isCache = !Object.hasOwn(this.#sources, name) && Object.hasOwn(this.#caches, name);
           if (!isCache) return this.#source(name, wanted, about);
           const inner = this.#innerLayer(name);
@@ -331,9 +330,9 @@ export class MapProxyReader {
     );
   }
 
-  #source(given: string, wanted: WantedSource, about: SubjectReport): ImportedSource | string {
+  #source(name: string, wanted: WantedSource, about: SubjectReport): ImportedSource | string {
     const sources = this.#sources;
-    const [, tagged = given, selected = null] = (!Object.hasOwn(sources, given) && TAGGED.exec(given)) || [];
+    const [, tagged = name, selected = null] = (!Object.hasOwn(sources, name) && TAGGED.exec(name)) || [];
     if (!Object.hasOwn(sources, tagged)) return `its source ${tagged} is not declared`;
     const source = new TrackedTable(tableIn(sources, tagged), about, 'source');
     const options = {
@@ -349,18 +348,18 @@ export class MapProxyReader {
     };
     const imported = importMapProxySource(source, { ...options, ...wanted });
     if (typeof imported === 'string') {
-      return this.#reprojected(given, wanted, about) ?? `its source ${tagged} ${imported}`;
+      return this.#reprojected(name, wanted, about) ?? `its source ${tagged} ${imported}`;
     }
     this.#used.source.add(tagged);
     source.report(REASONS);
     return imported;
   }
 
-  /** A source that knows none of the SRS is drawn from a layer in one that it knows; null: it has no such SRS either. */
-  #reprojected(given: string, wanted: WantedSource, about: SubjectReport): ImportedSource | null {
+  /** A source that supports none of the SRS is drawn from a layer in one that it supports; null: that fails too. */
+  #reprojected(sourceName: string, wanted: WantedSource, about: SubjectReport): ImportedSource | null {
     const grids = this.#usualGrids();
     if (grids.some((one) => wanted.grids.some((grid) => grid.srsThere === one.srsThere))) return null;
-    const name = this.#uncachedLayer(given);
+    const name = this.#uncachedLayer(sourceName);
     if (name === null) return null;
     about.changed('source', `is drawn in an SRS that it supports by the layer ${name}, and reprojected`);
     return partOfLayer(name, wanted.grids);

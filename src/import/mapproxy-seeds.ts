@@ -6,13 +6,13 @@ import type { MapProxyGrid, OfferedGrid } from './mapproxy-grids.ts';
 import { tableIn } from './mapproxy-tables.ts';
 import { listOf, numberOf, type Table, TrackedTable } from './tracked-table.ts';
 
-/** A layer of ours with the tiles of a cache. */
+/** An imported layer with the tiles of a cache. */
 export interface CacheLayer {
   readonly layer: string;
   readonly grids: readonly OfferedGrid[];
 }
 
-/** MapProxy's file has no times: cron runs its command. */
+/** MapProxy's seed.yaml has no times: cron runs its command. */
 const WHEN = { cron: '@daily', enabled: false };
 const KINDS = { seeds: 'seed', cleanups: 'truncate' } as const;
 const NO_AGE = 'a schedule removes tiles of any age: use tilewarden clear --older-than for whole layers';
@@ -28,9 +28,9 @@ export function schedulesOf(
 ): ReadonlyMap<string, readonly object[]> {
   const schedules = new Map<string, object[]>();
   for (const section of ['seeds', 'cleanups'] as const) {
-    for (const [name, given] of Object.entries(tableIn(tree, section))) {
+    for (const [name, entry] of Object.entries(tableIn(tree, section))) {
       const about = report.about(`${KINDS[section] === 'seed' ? 'seed' : 'cleanup'} ${name}`);
-      const task = new TrackedTable(isRecord(given) ? given : {}, about);
+      const task = new TrackedTable(isRecord(entry) ? entry : {}, about);
       for (const { layer, ...schedule } of orders(name, KINDS[section], task, {
         tree,
         caches,
@@ -85,7 +85,7 @@ function orders(
       grids
         .filter(({ grid }) => wanted === null || wanted.includes(grid.nameThere))
         .flatMap(({ grid }) =>
-          boundsIn(grid, coverages).flatMap((bounds) =>
+          boundsFor(grid, coverages).flatMap((bounds) =>
             levels.map((zooms) => ({ layer, type, gridSet: grid.name, ...zooms, ...bounds })),
           ),
         ),
@@ -108,12 +108,12 @@ function numbered(name: string, orders: readonly Omit<Order, 'name'>[]): readonl
 }
 
 /** `[0, 1, 3]` is 0 to 1, and 3. */
-function levelRanges(given: unknown): readonly object[] | undefined {
-  if (isRecord(given)) {
-    const [zoomStart, zoomStop] = [numberOf(given.from), numberOf(given.to)];
+function levelRanges(value: unknown): readonly object[] | undefined {
+  if (isRecord(value)) {
+    const [zoomStart, zoomStop] = [numberOf(value.from), numberOf(value.to)];
     return [{ ...(zoomStart !== undefined && { zoomStart }), ...(zoomStop !== undefined && { zoomStop }) }];
   }
-  const levels = listOf(given).map(numberOf);
+  const levels = listOf(value).map(numberOf);
   if (levels.length === 0 || levels.includes(undefined)) return undefined;
   const ranges: { zoomStart: number; zoomStop: number }[] = [];
   for (const level of new Set((levels as number[]).sort((a, b) => a - b))) {
@@ -140,7 +140,7 @@ function coveragesOf(
 }
 
 /** One for each coverage; an empty object: the whole layer. */
-function boundsIn({ gridSet }: MapProxyGrid, coverages: readonly Coverage[] | null): readonly object[] {
+function boundsFor({ gridSet }: MapProxyGrid, coverages: readonly Coverage[] | null): readonly object[] {
   if (coverages === null) return [{}];
   return coverages.flatMap((coverage) => {
     const subset = gridSet && subsetInCoverage(gridSet, coverage);

@@ -43,7 +43,7 @@ const READERS: Readonly<Record<string, ReadSource>> = {
   arcgis: arcgisSource,
   ogcapitiles: ogcApiTilesSource,
 };
-/** MapProxy's words in addresses of tiles. */
+/** MapProxy's placeholders in addresses of tiles, and ours. */
 const PLACES: Readonly<Record<string, string>> = {
   z: '{z}',
   x: '{x}',
@@ -56,7 +56,7 @@ const PLACES: Readonly<Record<string, string>> = {
 /** Placeholders whose rows can count from the bottom too. */
 const ROWS = /\{(y|tilecache|arcgis)\}/g;
 
-/** A source of `mapproxy.yaml` as one of ours, or why there is none. */
+/** A source of `mapproxy.yaml` in our form, or why it cannot be imported. */
 export function importMapProxySource(source: TrackedTable, context: SourceContext): ImportedSource | string {
   const type = source.text('type') ?? 'nothing';
   const read = READERS[type];
@@ -92,7 +92,7 @@ export function coverageIn(
   readText: SourceContext['readText'],
 ): Coverage | null | undefined {
   if (!table.has('coverage')) return null;
-  return table.take('coverage', (given) => readCoverage(given, readText), READABLE_COVERAGE);
+  return table.take('coverage', (value) => readCoverage(value, readText), READABLE_COVERAGE);
 }
 
 function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<ReadSource> {
@@ -100,15 +100,15 @@ function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<Rea
   const options = source.table('wms_opts');
   const address = parsedAddress(request.text('url') ?? '');
   if (!address) return 'has no address in req.url';
-  const given = vendorParametersIn(request, context);
-  if (typeof given === 'string') return given;
-  const hasSld = Object.keys(given ?? {}).some((name) => /^sld/i.test(name));
+  const ownParameters = vendorParametersIn(request, context);
+  if (typeof ownParameters === 'string') return ownParameters;
+  const hasSld = Object.keys(ownParameters ?? {}).some((name) => /^sld/i.test(name));
   const namesNone = context.selected === null && !request.has('layers');
   const layers = layersOf(request, context) ?? (namesNone ? '' : undefined);
   if (layers === undefined) return `has no layers ${context.selected} in req.layers`;
-  // As in MapProxy, the parameter is left out.
-  const vendorParameters = namesNone && !hasSld ? { ...given, LAYERS: '' } : given;
-  const grids = gridsAskedFor(source, context);
+  // An empty LAYERS is not sent, as in MapProxy.
+  const vendorParameters = namesNone && !hasSld ? { ...ownParameters, LAYERS: '' } : ownParameters;
+  const grids = requestedGrids(source, context);
   if (typeof grids === 'string') return grids;
   if (options.flag('map') === false) return 'draws no maps: wms_opts.map is false';
   const requestFormat = requestFormatOf(request.text('format') ?? context.requestFormat, context);
@@ -142,7 +142,7 @@ function arcgisSource(source: TrackedTable, context: SourceContext): ReturnType<
   const service = address?.url.replace(/\/export(?:Image)?\/?$/, '') ?? '';
   if (!address || !/\/(?:MapServer|ImageServer)\/?$/.test(service))
     return 'has no address in req.url that ends with MapServer or ImageServer';
-  const grids = gridsAskedFor(source, context);
+  const grids = requestedGrids(source, context);
   if (typeof grids === 'string') return grids;
   if (options.flag('map') === false) return 'draws no maps: opts.map is false';
   const parameters = vendorParametersIn(request, context);
@@ -180,7 +180,7 @@ function ogcApiTilesSource(source: TrackedTable, context: SourceContext): Return
   };
 }
 
-/** A name `wms:roads,rails` selects layers of the source `wms`, among those that it lists if it does. */
+/** A name `wms:roads,rails` selects layers of the source `wms`; if it lists layers, they must be among these. */
 function layersOf(request: TrackedTable, { selected }: SourceContext): string | undefined {
   const listed = request.text('layers');
   if (selected === null || listed === undefined) return selected ?? listed;
@@ -188,13 +188,13 @@ function layersOf(request: TrackedTable, { selected }: SourceContext): string | 
   return selected.split(',').every((layer) => known.includes(layer)) ? selected : undefined;
 }
 
-interface GridAskedFor extends OfferedGrid {
+interface RequestedGrid extends OfferedGrid {
   /** The name of its SRS in requests, e.g. `EPSG:900913`. */
   readonly crs: string;
 }
 
-/** Grids whose SRS the source knows, under any name; or why there are none. */
-function gridsAskedFor(source: TrackedTable, context: SourceContext): readonly GridAskedFor[] | string {
+/** Grids whose SRS the source supports, under any name; or why there are none. */
+function requestedGrids(source: TrackedTable, context: SourceContext): readonly RequestedGrid[] | string {
   const supported = source.texts('supported_srs');
   const grids = context.grids.flatMap((grid) => {
     const own = grid.srsThere.replace(/^EPSG/, 'EPSG:');
@@ -210,30 +210,30 @@ function gridsAskedFor(source: TrackedTable, context: SourceContext): readonly G
   return 'has none of the SRS of its grids in supported_srs: maps are not reprojected';
 }
 
-/** Web mercator has several names, of which a server may know one. */
-function mercatorNames(grids: readonly GridAskedFor[]): Readonly<Record<string, string>> | undefined {
+/** Web mercator has several names, of which a server may support only one. */
+function mercatorNames(grids: readonly RequestedGrid[]): Readonly<Record<string, string>> | undefined {
   const named = grids.flatMap(({ grid, crs }) =>
     sameSrs(grid.gridSet?.srs ?? -1, 3857) && crs !== 'EPSG:3857' ? [[String(grid.gridSet?.srs), crs]] : [],
   );
   return named.length === 0 ? undefined : Object.fromEntries(named);
 }
 
-/** The format of tiles instead of one that cannot be read here. */
-function requestFormatOf(given: string | undefined, { format, changeFormat }: SourceContext): string {
-  const asked = mediaTypeOf(given ?? format);
-  if (formatOf(asked)?.kind === 'raster') return asked;
-  changeFormat(`${asked} cannot be read here: the source is asked for ${format}`);
+/** The format to request: that of the tiles instead of one that cannot be read here. */
+function requestFormatOf(requestedName: string | undefined, { format, changeFormat }: SourceContext): string {
+  const mediaType = mediaTypeOf(requestedName ?? format);
+  if (formatOf(mediaType)?.kind === 'raster') return mediaType;
+  changeFormat(`${mediaType} cannot be read here: the source is asked for ${format}`);
   return format;
 }
 
-/** MapProxy never queries such a source for a client. */
+/** For `seed_only`: MapProxy never queries such a source for a client. */
 function offline(source: TrackedTable): Table {
   if (source.flag('seed_only') !== true) return {};
   source.change('seed_only', 'is onMiss: not-found; MapProxy sends an empty picture instead of 404');
   return { onMiss: 'not-found' };
 }
 
-/** Parameters of the request that are not options of ours, or why they cannot be kept. A style may be in a file. */
+/** Parameters of the request without an option of ours, or why they cannot be imported. `sld` may name a file. */
 function vendorParametersIn(
   request: TrackedTable,
   { readText }: SourceContext,
@@ -267,7 +267,7 @@ function concurrencyIn(source: TrackedTable): number | undefined {
   return undefined;
 }
 
-/** `globals` have the values that a source leaves out. */
+/** `globals` have the values that a source lacks. */
 function httpFields(source: TrackedTable, { http }: SourceContext, address: Address): object {
   const own = source.table('http');
   return {
@@ -293,7 +293,7 @@ function tileSource(source: TrackedTable, context: SourceContext): ReturnType<Re
   if (isSame) source.change('url', 'is the same for every tile, which all show the same picture, as there');
   const unknown = /%\(\w+\)/.exec(template)?.[0];
   if (unknown !== undefined) return `has ${unknown} in its address, which has no counterpart`;
-  // The part after # is not sent.
+  // The option needs placeholders; a fragment is not sent.
   const address = parsedAddress(isSame ? `${template}#{z}/{x}/{y}` : template);
   if (!address) return 'has no address in url';
   const name = source.text('grid') ?? DEFAULT_GRID;
@@ -322,7 +322,7 @@ function tileSource(source: TrackedTable, context: SourceContext): ReturnType<Re
 /** Grids of the cache whose tiles are those of the source. MapProxy refuses others too. */
 function gridsInCommon(sourceGrid: MapProxyGrid, context: SourceContext): readonly OfferedGrid[] {
   return context.grids.flatMap((grid) => {
-    const levels = levelsOf(sourceGrid, grid);
+    const levels = sharedLevels(sourceGrid, grid);
     if (levels === 0) {
       context.leaveOutGrid(
         `the tiles of ${grid.nameThere} are not those of the source's grid ${sourceGrid.nameThere}`,
@@ -335,6 +335,6 @@ function gridsInCommon(sourceGrid: MapProxyGrid, context: SourceContext): readon
   });
 }
 
-function levelsOf(a: MapProxyGrid, b: MapProxyGrid): number {
+function sharedLevels(a: MapProxyGrid, b: MapProxyGrid): number {
   return a.gridSet && b.gridSet ? levelsInCommon(a.gridSet, b.gridSet) : 0;
 }

@@ -17,33 +17,33 @@ const UNITS: Readonly<Record<string, number>> = {
   weeks: 604_800,
 };
 
-/** MapProxy's own, where its WMS names none. */
+/** MapProxy's default for its WMS. */
 const USUAL_WMS_CRS = ['EPSG:4326', 'EPSG:4258', 'EPSG:3857'];
 const WEB_MERCATOR = 3857;
-/** MapProxy's own, of JPEG. */
+/** MapProxy's default for JPEG. */
 const USUAL_QUALITY = 90;
 const USUAL_FORMAT = 'image/png';
 
-/** Some sources are for GetFeatureInfo only. */
+/** False for sources that are only for GetFeatureInfo. */
 export function drawsMaps(source: Table): boolean {
   return [source.wms_opts, source.opts].every((options) => !isRecord(options) || options.map !== false);
 }
 
-/** Those that WMS shows, the first at the bottom; null: there are only several caches for tile services. */
+/** The sources that WMS shows, the first at the bottom; null: the layer has only caches for tile services, several. */
 export function shownSources(layer: TrackedTable): readonly string[] | null {
   const [tiles, sources] = [layer.texts('tile_sources'), layer.texts('sources')];
   if (tiles.length === 1) return tiles;
   return sources.length === 0 && tiles.length > 1 ? null : sources;
 }
 
-/** Whether a layer is a cache and nothing else. */
+/** Whether a layer shows this cache and nothing else. */
 export function showsOnly(layer: Table, cache: string): boolean {
   const sources = listOf(layer.tile_sources ?? layer.sources);
   const isLimited = ['dimensions', ...SCALE_FIELDS].some((field) => layer[field] !== undefined);
   return sources.length === 1 && sources[0] === cache && !isLimited;
 }
 
-/** Undefined where sources are listed by band. */
+/** Undefined if sources are listed by band. */
 export function namesIn(value: unknown): readonly string[] | undefined {
   const list = listOf(value);
   return list.every((one) => typeof one === 'string') ? (list as readonly string[]) : undefined;
@@ -59,12 +59,12 @@ export function secondsOf(value: unknown): number | undefined {
   return seconds > 0 ? Math.round(seconds) : undefined;
 }
 
-/** Layers with a name, those inside groups too; an old form has them by name. */
-export function namedLayers(given: unknown): readonly Table[] {
-  if (isRecord(given)) {
-    return Object.entries(given).map(([name, layer]) => ({ name, ...(isRecord(layer) ? layer : {}) }));
+/** Layers with a name, also inside groups. In an old form of the file they are fields by name. */
+export function namedLayers(value: unknown): readonly Table[] {
+  if (isRecord(value)) {
+    return Object.entries(value).map(([name, layer]) => ({ name, ...(isRecord(layer) ? layer : {}) }));
   }
-  return listOf(given).flatMap((layer) => {
+  return listOf(value).flatMap((layer) => {
     if (!isRecord(layer)) return [];
     const own = layer.name !== undefined && showsItself(layer) ? [layer] : [];
     return [...own, ...namedLayers(layer.layers ?? [])];
@@ -72,8 +72,8 @@ export function namedLayers(given: unknown): readonly Table[] {
 }
 
 /** Named layers that only have other layers below them; MapProxy draws those, the first at the bottom. */
-export function groupsIn(given: unknown): readonly ImportedGroup[] {
-  return listOf(given).flatMap((layer) => {
+export function groupsIn(value: unknown): readonly ImportedGroup[] {
+  return listOf(value).flatMap((layer) => {
     if (!isRecord(layer)) return [];
     const inner = groupsIn(layer.layers);
     if (layer.name === undefined || showsItself(layer)) return inner;
@@ -83,8 +83,8 @@ export function groupsIn(given: unknown): readonly ImportedGroup[] {
 }
 
 /** Groups without a name are only titles. */
-function namesBelow(given: unknown): readonly string[] {
-  return listOf(given).flatMap((layer) => {
+function namesBelow(value: unknown): readonly string[] {
+  return listOf(value).flatMap((layer) => {
     if (!isRecord(layer)) return [];
     return layer.name === undefined ? namesBelow(layer.layers) : [String(layer.name)];
   });
@@ -94,13 +94,13 @@ function showsItself(layer: Table): boolean {
   return layer.sources !== undefined || layer.tile_sources !== undefined;
 }
 
-/** The format of a cache; null: none of ours. It may name one that `image` of the globals describes. */
+/** The format of a cache, which `image` of the globals may describe; null: it is not served here. */
 export function cacheFormat(cache: TrackedTable, image: TrackedTable): string | null {
   const name = cache.text('format') ?? USUAL_FORMAT;
   return formatNamed(image.table('formats').table(name).text('format') ?? name);
 }
 
-/** MapProxy writes PNG by every name that begins so. */
+/** MapProxy writes PNG for every name that begins with `png`. */
 function formatNamed(name: string): string | null {
   if (name === 'mixed') return 'image/vnd.jpeg-png';
   const known = formatOf(mediaTypeOf(name)) ?? (name.startsWith('png') ? formatOf('image/png') : null);
@@ -147,16 +147,16 @@ export function dimensionsOf(layer: TrackedTable, forwarded: readonly string[]) 
   return dimensions.keys().flatMap((key) => {
     const name = key.toUpperCase();
     const dimension = dimensions.table(key);
-    const given = dimension.texts('values');
+    const listed = dimension.texts('values');
     if (!forwarded.includes(name)) {
       dimensions.leaveOut(key, 'does not reach the source: it is not in forward_req_params');
       return [];
     }
     const usual = dimension.text('default');
-    if (name.includes('TIME') && given.some((value) => value.includes('/')))
-      return [{ name, type: 'time', values: given, default: usual ?? 'latest' }];
-    const [only = ''] = given;
-    const values = given.length === 1 ? only.trim().split('/') : given;
+    if (name.includes('TIME') && listed.some((value) => value.includes('/')))
+      return [{ name, type: 'time', values: listed, default: usual ?? 'latest' }];
+    const [only = ''] = listed;
+    const values = listed.length === 1 ? only.trim().split('/') : listed;
     return [{ name, values, default: usual ?? values.at(-1) }];
   });
 }

@@ -1,7 +1,7 @@
 import { isRecord } from '../lib/value-path.ts';
 import type { Table } from './tracked-table.ts';
 
-/** MapProxy replaces both forms by a variable of its environment. Addresses may have braces in code. */
+/** MapProxy replaces both forms by a variable of its environment. Braces in addresses may be percent-encoded. */
 const VARIABLE = /\$(?:\{|%7B)\w+(?:\}|%7D)|\$[A-Za-z_]\w*/i;
 const WHOLE_VARIABLE = /^\$(?:\{(\w+)\}|([A-Za-z_]\w*))$/;
 
@@ -10,10 +10,10 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 
 const LOGIN = /^(https?:\/\/[^/@]*@)?(.*)$/is;
 
-/** They hold no secrets. */
+/** Fields that contain no secrets. */
 const PLAIN = ['layers', 'styles'];
 
-/** Variables inside texts by their values at the import. Those of a login, or that are all of a text, may be secrets: they stay. */
+/** Replaces variables inside texts by their values. Those of a login, or that are a whole text, may be secrets and stay. */
 export function withValues(
   value: unknown,
   environment: Variables,
@@ -44,7 +44,7 @@ export function variableProblem(text: string): string | null {
     : `has the variable ${variable} inside a text: set it for the import, or write its value instead`;
 }
 
-/** Texts that are all a variable become `{ env: NAME }`, at any level. */
+/** Texts that consist of a variable become `{ env: NAME }`, at any level. */
 export function withVariables(table: Table, report: (name: string) => void): Table {
   const entries = Object.entries(table).map(([key, value]) => {
     if (isRecord(value)) return [key, withVariables(value, report)];

@@ -21,18 +21,17 @@ export interface GridSetDocument extends ImportedDocument {
 export interface MatchedGrid {
   readonly name: string;
   readonly gridSet: GridSet | null;
-  /** Null: it is one of those that come with the program. */
+  /** To declare; null: an existing grid set is used. */
   readonly document: ImportedDocument | null;
-  /** The last zoom of the other program, where ours has more. */
+  /** The last zoom of the other program, if ours has more. */
   readonly zoomStop: number | null;
 }
 
 /** Share of the extent; `20037508.34` and `20037508.342789244` are the same edge. */
 const EDGE_TOLERANCE = 1e-9;
-/** Pixels. */
 const PIXEL_TOLERANCE = 0.5;
 
-/** `twin` if it has the same tiles on every level, otherwise a grid set of its own, under a name that is free. */
+/** `twin` if it has the same tiles on every level, otherwise a new grid set, under a name that is not in use. */
 export function matchGrid(
   document: GridSetDocument,
   twin: GridSet | undefined,
@@ -48,7 +47,7 @@ export function matchGrid(
   return { name, gridSet, document: { ...document, name }, zoomStop: null };
 }
 
-/** Null for one that cannot be used: the reader of the configuration says why. */
+/** Null: it is invalid; the schema of the configuration file reports why. */
 function gridSetOf(document: GridSetDocument): GridSet | null {
   const { extent, tileSize, ...options } = document;
   const [tileWidth = 256, tileHeight = 256] = tileSize ?? [];

@@ -6,7 +6,7 @@ import { type CapabilitiesImport, importCapabilities } from './import-capabiliti
 import type { ImportedDocument, ReportEntry } from './import-report.ts';
 import { LayerEntries } from './layer-entries.ts';
 
-/** The fate of an entry of the capabilities. */
+/** The result of importing an entry of the capabilities. */
 interface KnownLayer {
   readonly name: string;
   /** Digest of the document; null: it cannot be served, or is not wanted. */
@@ -95,7 +95,7 @@ function forgetTwins(
   return twins.length > 0;
 }
 
-/** One of several with a name depends on the others. */
+/** Layers that share a name are read again each time: which one counts depends on the others. */
 function withoutTwins(all: ReadonlyMap<string, KnownLayer>): ReadonlyMap<string, KnownLayer> {
   const counts = new Map<string, number>();
   for (const { name } of all.values()) counts.set(name, (counts.get(name) ?? 0) + 1);

@@ -10,7 +10,7 @@ import {
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import type { TrackedTable } from './tracked-table.ts';
 
-/** MapProxy's names of contacts, and ours. */
+/** MapProxy's fields of a contact, and ours. */
 const CONTACT: Readonly<Record<string, string>> = {
   person: 'individualName',
   position: 'positionName',
@@ -27,9 +27,9 @@ const CONTACT: Readonly<Record<string, string>> = {
 
 /** `md` of a service of MapProxy, as `service` of the configuration file. */
 export function mapProxyService(md: TrackedTable): object | undefined {
-  const given = md.table('contact');
+  const contactTable = md.table('contact');
   const contact = omitUndefined(
-    Object.fromEntries(Object.entries(CONTACT).map(([there, here]) => [here, given.text(there)])),
+    Object.fromEntries(Object.entries(CONTACT).map(([there, here]) => [here, contactTable.text(there)])),
   );
   const service = omitUndefined({
     title: md.text('title'),
@@ -37,7 +37,7 @@ export function mapProxyService(md: TrackedTable): object | undefined {
     keywords: keywordsIn(md),
     fees: md.text('fees'),
     constraints: md.text('access_constraints'),
-    provider: given.text('organization') ?? given.text('organisation'),
+    provider: contactTable.text('organization') ?? contactTable.text('organisation'),
     site: md.take('online_resource', httpAddressOf, 'an http address'),
     ...(Object.keys(contact).length > 0 && { contact }),
   });
@@ -48,7 +48,7 @@ function httpAddressOf(value: unknown): string | undefined {
   return typeof value === 'string' && /^https?:\/\//.test(value) ? value : undefined;
 }
 
-/** `keyword_list`: lists with or without a vocabulary, which is not kept. */
+/** `keyword_list`: lists with or without a vocabulary, which is not imported. */
 export function keywordsIn(md: TrackedTable): readonly string[] | undefined {
   const words = md.tables('keyword_list').flatMap((list) => list.texts('keywords'));
   return words.length === 0 ? undefined : words;

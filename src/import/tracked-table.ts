@@ -38,7 +38,7 @@ export class TrackedTable {
     return Object.hasOwn(this.#table, key) && this.#table[key] !== undefined && this.#table[key] !== null;
   }
 
-  /** Undefined when it is absent, or not `kind`, which is then reported. */
+  /** Undefined if the field is absent, or is not `kind`, which is reported. */
   take<Value>(key: string, read: (value: unknown) => Value | undefined, kind: string): Value | undefined {
     if (!this.has(key)) return undefined;
     const value = read(this.#table[key]);
@@ -67,7 +67,7 @@ export class TrackedTable {
     return this.take(key, flagOf, 'true or false');
   }
 
-  /** Those of the fields that `take` left out. */
+  /** The fields of these that `take` could not read. */
   unread(keys: readonly string[]): readonly string[] {
     return keys.filter((key) => this.has(key) && this.#fates.get(key) !== TAKEN);
   }
@@ -82,7 +82,7 @@ export class TrackedTable {
     return this.take(key, (value) => listOf(value).map(String), 'a list') ?? [];
   }
 
-  /** The tables in a field, one alone or in a list; each reports its own fields. Other values are texts of tables. */
+  /** The tables in a field, one alone or in a list; each reports its own fields. Another value becomes a table with a text. */
   tables(key: string): readonly TrackedTable[] {
     const known = this.#inner.get(key);
     if (known) return known;
@@ -96,7 +96,7 @@ export class TrackedTable {
     return tables;
   }
 
-  /** An empty one where there is none. */
+  /** The first table in a field; empty if there is none. */
   table(key: string): TrackedTable {
     return this.tables(key)[0] ?? new TrackedTable({}, this.#about, this.#elementOf(key));
   }

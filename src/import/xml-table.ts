@@ -19,7 +19,7 @@ function xmlValue(element: XmlElement): unknown {
   return isPlain ? element.text.trim() : tableOfXml(element);
 }
 
-/** An element that no document has. */
+/** A new element, outside any document. */
 export function node(name: string, content: string | readonly XmlElement[]): XmlElement {
   const inner =
     typeof content === 'string' ? { text: content, children: [] } : { text: '', children: content };

@@ -122,16 +122,12 @@ function* explainUnion(
 
 function messageOf(issue: Issue, value: unknown, words: IssueWords): string {
   const got = butGot(value, words);
-  if (issue.code === 'invalid_type') return messageForType(issue, value, words);
+  if (issue.code === 'invalid_type') return messageForKind(kindOf(issue.expected, words), value, words);
   if (issue.code === 'invalid_value') return `must be ${oneOf(issue.values)}${got}`;
   if (issue.code === 'invalid_union') return messageForDiscriminator(issue, value, got);
   if (issue.code === 'too_small') return messageForLimit('at least', issue.minimum, issue.origin, got);
   if (issue.code === 'too_big') return messageForLimit('at most', issue.maximum, issue.origin, got);
   return typeof value === 'object' ? issue.message : `${issue.message}${got}`;
-}
-
-function messageForType(issue: z.core.$ZodIssueInvalidType, value: unknown, words: IssueWords): string {
-  return messageForKind(kindOf(issue.expected, words), value, words);
 }
 
 function messageForKind(kind: string, value: unknown, words: IssueWords): string {

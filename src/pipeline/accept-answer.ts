@@ -35,7 +35,7 @@ export function sourceRequestOf(
   };
 }
 
-/** The gate: anything but exactly the requested picture is `source-bad-answer`. */
+/** The gate: throws `source-bad-answer` for anything but exactly the requested picture. */
 export async function acceptResponse(
   plan: FlightPlan,
   answer: Picture,
@@ -51,7 +51,7 @@ export async function acceptResponse(
   return await cutter.cut({ picture: pictureOf(answer), grid, format: tiles.format });
 }
 
-/** The picture alone, without metadata. */
+/** The picture without its metadata, which the cutter's thread does not need. */
 function pictureOf(answer: Picture): CutJob['picture'] {
   if (answer.kind === 'encoded') return { kind: 'encoded', bytes: answer.bytes, mediaType: answer.mediaType };
   if (answer.kind === 'nothing') return { kind: 'nothing' };
@@ -59,7 +59,7 @@ function pictureOf(answer: Picture): CutJob['picture'] {
   return { kind: 'pixels', pixels, width, height };
 }
 
-/** A tile without bytes is of one colour. */
+/** For tiles that are not images. One without bytes counts as blank. */
 async function acceptOpaque(answer: Picture): Promise<readonly CutTile[]> {
   if (answer.kind === 'pixels') throw refuseImage('wrong-type');
   const bytes =
@@ -71,17 +71,17 @@ async function acceptOpaque(answer: Picture): Promise<readonly CutTile[]> {
 const unzip = promisify(gunzip);
 
 const MARKUP_TYPE = /^text\/|html|xml|json|^image\//;
-/** Bytes of an unpacked tile; far more than any tile that a map can draw. */
+/** Bytes of a decompressed tile; far more than a map client can draw. */
 const MAX_TILE_BYTES = 32 * 1024 * 1024;
 const EXCERPT_BYTES = 2000;
-/** Mapbox Vector Tile 2.1, 4.1: a tile is a list of layers; further fields begin at 16. */
+/** Mapbox Vector Tile 2.1, 4.1: a tile is a list of layers; extensions use field numbers from 16 on. */
 const LAYERS_FIELD = 3;
 const FIRST_EXTENSION_FIELD = 16;
 const NAME_FIELD = 1;
 
 /**
- * The gate for vector tiles, packed with gzip or not: complete, and a list of named layers as the format requires. The
- * bytes are not changed. Throws `source-bad-answer`.
+ * The gate for vector tiles, compressed with gzip or not: throws `source-bad-answer` unless the tile is complete and a
+ * list of named layers. Returns the bytes unchanged.
  */
 export async function acceptVectorTile(bytes: Buffer, mediaType: string | null): Promise<Buffer> {
   if (bytes.length === 0) throw refuseImage('empty');
@@ -89,12 +89,12 @@ export async function acceptVectorTile(bytes: Buffer, mediaType: string | null):
     const begun = bytes.toString('utf8', 0, EXCERPT_BYTES);
     throw refuseImage('wrong-type', new Error(begun), plainExcerpt(begun));
   }
-  const tile = isGzip(bytes) ? await unpacked(bytes) : bytes;
+  const tile = isGzip(bytes) ? await decompress(bytes) : bytes;
   if (!isVectorTile(tile)) throw refuseImage('truncated', new Error('it is not a complete vector tile'));
   return bytes;
 }
 
-async function unpacked(bytes: Buffer): Promise<Buffer> {
+async function decompress(bytes: Buffer): Promise<Buffer> {
   try {
     return await unzip(bytes, { maxOutputLength: MAX_TILE_BYTES });
   } catch (error) {

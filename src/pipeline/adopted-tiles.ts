@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { isTilewardenError } from '../domain/errors.ts';
-import { type Format, isMixed } from '../domain/format.ts';
+import { isMixed } from '../domain/format.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import { type TileIndex, tileSetId } from '../domain/tile-key.ts';
 import { rectAround, rectOfTile } from '../domain/tile-rect.ts';
@@ -26,22 +26,22 @@ type Copy = TileIndex & StoredTile;
 
 interface Batch {
   readonly tiles: ResolvedTileSet;
-  /** By place: two requests before a tile is stored store it once. */
+  /** By place, so that a tile is stored once for several requests. */
   readonly copies: Map<string, Copy>;
 }
 
-/** The generation of a place that was never truncated: truncated places are not looked up in adopted caches. */
-const UNTOUCHED = 0;
-/** Milliseconds for which served tiles are collected, to be stored together. */
-const COPY_DELAY = 200;
-/** Bytes that wait to be stored; further tiles are copied when they are requested again. */
-const MAX_WAITING = 16 * 1024 ** 2;
-/** Other programs keep tiles for sharp screens under the same names: twice as wide and as high. */
+/** The generation of a place that was never truncated. Truncated places are not looked up in adopted caches. */
+const NEVER_TRUNCATED = 0;
+/** Milliseconds for which served tiles are collected before they are stored together. */
+const COPY_DELAY_MS = 200;
+/** Bytes that wait to be stored. Beyond, tiles are served without being stored until they are requested again. */
+const MAX_WAITING_BYTES = 16 * 1024 ** 2;
+/** Pixels of a tile over those of the grid set: caches of other programs may have tiles of double density. */
 const MAX_SIZE_FACTOR = 4;
 
 /**
- * Reads the caches of other programs (`TileSource.oldCache`). Adopted tiles are older than all others: they are not
- * looked up where a truncation has been, and are stored under the first ticket. Memory keeps them once they are stored.
+ * Reads the caches of other programs (`TileSource.oldCache`). Adopted tiles count as older than all others: places that
+ * were truncated are not looked up, and tiles are stored under the first ticket, before they enter memory.
  */
 export class AdoptedTiles {
   readonly #options: AdoptedTilesOptions;
@@ -54,11 +54,11 @@ export class AdoptedTiles {
     this.#options = options;
   }
 
-  /** For a request; null: no tile may be served. */
+  /** For a client's request; null if there is no tile that may be served. */
   async find(tiles: ResolvedTileSet, tile: TileIndex): Promise<StoredTile | null> {
     if (!tiles.bound.source().oldCache) return null;
     // The failure of the store was reported when the tile was looked up.
-    if (!(await this.#isUntouched(tiles, tile).catch(() => false))) return null;
+    if (!(await this.#isNeverTruncated(tiles, tile).catch(() => false))) return null;
     const found = await this.#read(tiles, tile);
     if (found && this.#isFresh(tiles, found)) this.#copyLater(tiles, found);
     return found;
@@ -71,7 +71,7 @@ export class AdoptedTiles {
     latestGeneration: number,
   ): Promise<readonly Copy[]> {
     const find = async (tile: TileIndex) => {
-      const isUntouched = latestGeneration === UNTOUCHED || (await this.#isUntouched(tiles, tile));
+      const isUntouched = latestGeneration === NEVER_TRUNCATED || (await this.#isNeverTruncated(tiles, tile));
       return isUntouched ? this.#read(tiles, tile) : null;
     };
     const found = await Promise.all(missing.map(find));
@@ -85,9 +85,9 @@ export class AdoptedTiles {
     await this.#storing;
   }
 
-  async #isUntouched({ bound, set }: ResolvedTileSet, tile: TileIndex): Promise<boolean> {
+  async #isNeverTruncated({ bound, set }: ResolvedTileSet, tile: TileIndex): Promise<boolean> {
     const place = { gridSet: set.gridSet, z: tile.z, rect: rectOfTile(tile) };
-    return (await bound.store.marks(set.layer, place)) === UNTOUCHED;
+    return (await bound.store.marks(set.layer, place)) === NEVER_TRUNCATED;
   }
 
   async #read(tiles: ResolvedTileSet, tile: TileIndex): Promise<Copy | null> {
@@ -122,7 +122,7 @@ export class AdoptedTiles {
   }
 
   #copyLater(tiles: ResolvedTileSet, copy: Copy): void {
-    if (this.#waitingBytes > MAX_WAITING || this.#stopping.signal.aborted) return;
+    if (this.#waitingBytes > MAX_WAITING_BYTES || this.#stopping.signal.aborted) return;
     const key = `${copy.z} ${tileSetId(tiles.set)}`;
     const batch = getOrCreate(this.#waiting, key, () => ({ tiles, copies: new Map() }));
     batch.copies.set(`${copy.x}/${copy.y}`, copy);
@@ -134,7 +134,7 @@ export class AdoptedTiles {
 
   async #storeWaiting(): Promise<void> {
     while (this.#waiting.size > 0) {
-      await this.#options.clock.sleep(COPY_DELAY, this.#stopping.signal).catch(() => {});
+      await this.#options.clock.sleep(COPY_DELAY_MS, this.#stopping.signal).catch(() => {});
       const batches = [...this.#waiting.values()];
       this.#waiting.clear();
       this.#waitingBytes = 0;
@@ -150,7 +150,7 @@ export class AdoptedTiles {
     const [first] = copies;
     if (!rect || !first) return;
     const { z } = first;
-    const change = await bound.store.put(set, z, copies, UNTOUCHED);
+    const change = await bound.store.put(set, z, copies, NEVER_TRUNCATED);
     const at = this.#options.clock.now();
     this.#options.events.emit({ type: 'stored', set, parameters: selection.values, z, rect, ...change, at });
   }
@@ -161,19 +161,16 @@ export class AdoptedTiles {
   }
 }
 
-/** The gate for files of other programs: of the type that the name implies, complete, and every pixel decodes. */
+/** The gate for files of other programs: complete, of the layer's format, and every pixel can be decoded. */
 async function isTile(bytes: Buffer, { format, subset: { gridSet } }: ResolvedTileSet): Promise<boolean> {
   try {
     if (format.kind === 'opaque') return (await acceptVectorTile(bytes, null)) === bytes;
     const mediaType = recogniseImage(bytes);
-    if (mediaType === null || !kindsOf(format).includes(mediaType)) return false;
+    const kinds = isMixed(format.mediaType) ? ['image/jpeg', 'image/png'] : [format.contentType];
+    if (mediaType === null || !kinds.includes(mediaType)) return false;
     await decodeSamples(bytes, { maxPixels: MAX_SIZE_FACTOR * gridSet.tileWidth * gridSet.tileHeight });
     return true;
   } catch {
     return false;
   }
-}
-
-function kindsOf({ mediaType, contentType }: Format): readonly string[] {
-  return isMixed(mediaType) ? ['image/jpeg', 'image/png'] : [contentType];
 }

@@ -23,10 +23,10 @@ const EXCEPTION =
   /^\s*(?:<\?xml[^>]*\?>\s*)?(?:<!DOCTYPE[^>]*>\s*)?<(?:\w+:)?(?:ServiceException|Exception)Report\b/;
 const EXCERPT = 1000;
 
-/** Pixels along a side of a map in which a converted place is the middle. */
+/** Side in pixels of the map that is centred on a converted place. */
 const SIDE = 101;
 
-/** The same place in a map in the CRS of a grid set, with about the same scale; null: not convertible. */
+/** The request for the same place in the CRS of a grid set, at about the same scale; null if it cannot be converted. */
 export function infoPlace<Request extends Pick<InfoRequest, 'bounds' | 'width' | 'height' | 'i' | 'j'>>(
   request: Request,
   crs: Crs,
@@ -71,10 +71,10 @@ export async function askFeatureInfo(
 }
 
 function checkResponse({ bytes, mediaType }: InfoResponse, format: string): void {
-  if (bytes.length > MAX_BYTES) throw refused('too-long', `it sent ${bytes.length} bytes`);
+  if (bytes.length > MAX_BYTES) throw badResponse('too-long', `it sent ${bytes.length} bytes`);
   const start = bytes.toString('utf8', 0, EXCERPT);
-  if (EXCEPTION.test(start)) throw refused('service-exception', start);
-  if (!sameType(mediaType, format)) throw refused('wrong-type', `asked for ${format}, got ${mediaType}`);
+  if (EXCEPTION.test(start)) throw badResponse('service-exception', start);
+  if (!sameType(mediaType, format)) throw badResponse('wrong-type', `asked for ${format}, got ${mediaType}`);
 }
 
 /** Without a `Content-Type`, the requested type is assumed. */
@@ -85,7 +85,7 @@ function sameType(mediaType: string | null, format: string): boolean {
   return (isXml(mediaType) && isXml(format)) || (isJson(mediaType) && isJson(format));
 }
 
-function refused(reason: string, detail: string): TilewardenError {
+function badResponse(reason: string, detail: string): TilewardenError {
   return new TilewardenError('source-bad-answer', 'The map source did not answer GetFeatureInfo.', {
     reason,
     cause: new Error(detail),

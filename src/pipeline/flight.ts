@@ -7,7 +7,7 @@ import type { RenewRequest, ResolvedTileSet } from './tile-pipeline.ts';
 
 interface MadeTile extends StoredTile, TileIndex {
   readonly validator: string | null;
-  /** All pixels have one colour. */
+  /** Whether all pixels have the same colour. */
   readonly blank: boolean;
 }
 
@@ -16,34 +16,33 @@ export interface FlightPlan extends Pick<RenewRequest, 'lease' | 'sent' | 'store
   readonly number: number;
   readonly tiles: ResolvedTileSet;
   readonly metatile: Metatile;
-  /** Taken before the fetch; null when the store gave none, and then nothing is stored. */
+  /** Taken before the fetch; null if the tiles are not to be stored. */
   readonly ticket: number | null;
   readonly priority: 'interactive' | 'task';
   readonly madeBy: TileMaker;
 }
 
 /**
- * `landed`: new tiles are made. `turned-back`: it ended without fetching, because the tiles are in the store.
- * `confirmed`: the source confirmed the stored tiles.
+ * `landed`: new tiles were made. `turned-back`: the flight ended without a fetch, because the tiles are in the store.
+ * `confirmed`: the source has confirmed the stored tiles.
  */
 type FlightEnd = 'landed' | 'turned-back' | 'confirmed' | { readonly error: unknown };
 
 /**
- * The making of one metatile, shared by all waiting callers. Each tile is handed out as soon as it is made;
- * `landed` resolves when all of them are stored. Until a first tile is handed out the flight lives only as long
- * as a caller waits for it.
+ * The making of a metatile, shared by all callers that wait for it. Each tile is handed out as soon as it is made;
+ * `landed` resolves when all are stored. Until its first tile is handed out, a flight without callers is abandoned.
  */
 export class Flight {
   readonly plan: FlightPlan;
-  /** Called when all waiting readers have left before the first tile was handed out. */
+  /** Called when the last caller leaves before a tile was handed out. */
   onAbandoned: () => void = () => {};
-  /** Set when newer tiles than these exist or may exist: no caller joins any longer, and its tiles are not cached. */
+  /** Set when newer tiles exist or may exist: no further caller joins, and the tiles are not cached. */
   outdated = false;
   /** Drawn without a part that failed. */
   incomplete = false;
-  /** Another node has changed its tiles: they are not cached in memory; the store decides which are newer. */
+  /** Set when another process or node has changed the tiles: memory does not cache them, the store decides by ticket. */
   overtaken = false;
-  /** Milliseconds since 1970 until which its tiles count as right; null: the usual time. */
+  /** When the tiles stop being fresh, in milliseconds since 1970; null: by the layer's setting alone. */
   freshUntil: number | null = null;
   validator: string | null = null;
   /** As in `SourceResult`. */
@@ -61,7 +60,7 @@ export class Flight {
 
   constructor(plan: FlightPlan) {
     this.plan = plan;
-    // Each tile that waits to be encoded listens to it.
+    // Every caller and every tile to be encoded adds a listener.
     setMaxListeners(0, this.#controller.signal);
   }
 
@@ -73,7 +72,7 @@ export class Flight {
     this.#controller.abort(reason);
   }
 
-  /** Whether the source has responded: the rest is our own work. */
+  /** Whether the source has responded, so that only our own work is left. */
   get fetched(): boolean {
     return this.#fetched;
   }
@@ -83,7 +82,7 @@ export class Flight {
     for (const listener of this.#onFetched) listener();
   }
 
-  /** Called synchronously when the source has responded already; never when it does not. */
+  /** Calls the listener once the source has responded; synchronously if it already has. */
   whenFetched(listener: () => void): void {
     if (this.#fetched) listener();
     else this.#onFetched.push(listener);
@@ -93,7 +92,7 @@ export class Flight {
     return this.#end === 'confirmed';
   }
 
-  /** Null: nothing was made; the caller reads the store again. */
+  /** Null if no tile was made: the caller reads the store again. */
   async tile(tile: TileIndex, signal?: AbortSignal): Promise<MadeTile | null> {
     const index = this.#indexOf(tile);
     this.#requests.add(index);
@@ -105,7 +104,7 @@ export class Flight {
     return this.#hold(waiting.promise, signal);
   }
 
-  /** True when all tiles are in the store as the source has them now, false when the flight turned back. */
+  /** True if the tiles were stored or confirmed, false if the flight turned back. */
   landed(signal: AbortSignal): Promise<boolean> {
     return this.#hold(this.#landing.promise, signal);
   }
@@ -114,7 +113,7 @@ export class Flight {
     return [...this.#tiles.values()];
   }
 
-  /** Whether a reader requested this tile, answered or not. */
+  /** Whether a reader has requested this tile, even if it was handed out in the meantime. */
   isRequested(tile: TileIndex): boolean {
     return this.#requests.has(this.#indexOf(tile));
   }

@@ -25,18 +25,18 @@ interface FlightsOptions {
   readonly counters: Pick<Counters, 'count'>;
   readonly warn: RateLimitedWarning;
   readonly onFailure: FailureListener;
-  /** Left out where no other node makes tiles. */
+  /** Absent on a single node. */
   readonly claims?: FlightClaims | undefined;
 }
 
-/** Lets one node at a time make a metatile for waiting clients: saves work, and does not change the result. */
+/** Lets only one node at a time make a metatile for clients. It saves work; the result is right without it. */
 export interface FlightClaims {
   /** Returns a function that releases the claim; null: another node is making the metatile. */
   take(metatile: string): Promise<(() => void) | null>;
   pause(signal: AbortSignal): Promise<void>;
 }
 
-/** Limit of attempts; after them the metatile is made here too. */
+/** Attempts to claim a metatile, after which this node makes it too. */
 const MAX_CLAIMS = 60;
 
 export type KnownChange = Exclude<TileChange, { kind: 'everything' }>;
@@ -44,10 +44,10 @@ export type KnownChange = Exclude<TileChange, { kind: 'everything' }>;
 /** Called with every error that ends a flight early, expected or not. */
 export type FailureListener = (layer: string, error: unknown) => void;
 
-/** All flights: starts them, lets others join, remembers for a moment how they failed, and ends them. */
+/** All flights of a process: starts them, finds those to join, and repeats their failures for a moment. */
 export class Flights {
   readonly #options: FlightsOptions;
-  /** Those that may be joined, by layer and metatile: at most one each. */
+  /** Flights that may be joined, by layer and metatile; at most one for each metatile. */
   readonly #open = new Map<string, Map<string, Flight>>();
   readonly #flying = new Map<Flight, Promise<void>>();
   #started = 0;
@@ -61,12 +61,12 @@ export class Flights {
     return this.#flying.size;
   }
 
-  /** How many flights have been started so far; a flight's `number` above it means that it started later. */
+  /** Count of flights started so far: the `number` of a later flight is greater. */
   get started(): number {
     return this.#started;
   }
 
-  /** A flight to join: its ticket is later than this generation, and it started after the first `after` flights. */
+  /** A flight to join: with a ticket not before this generation, and a `number` above `after`. */
   find(set: TileSetKey, metatile: Metatile, generation: number | null, after = 0): Flight | null {
     const flight = this.#open.get(set.layer)?.get(flightKey(set, metatile));
     if (!flight || flight.plan.number <= after) return null;
@@ -87,7 +87,7 @@ export class Flights {
     throw failure.error;
   }
 
-  /** `isThere` is called before the source is queried: true ends the flight. Flights of one caller are not joined. */
+  /** `isThere` is called before the source is queried; if it returns true, the flight turns back. */
   start(plan: Omit<FlightPlan, 'number'>, isThere: () => Promise<boolean>): Flight {
     if (this.#closing) throw stopping();
     const flight = new Flight({ ...plan, number: ++this.#started });
@@ -129,14 +129,14 @@ export class Flights {
     }
   }
 
-  /** Null: the tiles exist. Pieces of tasks are leased, so that no two nodes make the same. */
+  /** Null if the tiles exist by now. Tasks need no claim: their pieces are leased, so that no two nodes make the same tiles. */
   async #claim(flight: Flight, isThere: () => Promise<boolean>): Promise<(() => void) | null> {
     const { tiles, metatile, priority, ticket } = flight.plan;
     const claims = priority === 'task' || ticket === null ? null : this.#options.claims;
     for (let attempt = 0; claims && attempt < MAX_CLAIMS; attempt++) {
       if (attempt > 0) await claims.pause(flight.signal);
       const release = await claims.take(flightKey(tiles.set, metatile)).catch(() => () => {});
-      // After the claim: a node that has made the metatile in the meantime stored it before it gave its claim back.
+      // Checked after the claim: a node that made the metatile in the meantime stored it before releasing its claim.
       const found = await isThere().catch((error: unknown) => {
         release?.();
         throw error;
@@ -150,7 +150,7 @@ export class Flights {
 
   #fail(flight: Flight, error: unknown): void {
     const { tiles, metatile } = flight.plan;
-    // A source that refuses one caller works.
+    // A source that refuses the credentials of a caller has not failed.
     if (isOfOneCaller(flight) && refusesCaller(error)) return void flight.end({ error });
     this.#options.counters.count('flights_failed_total', { layer: tiles.set.layer, reason: reasonOf(error) });
     this.#options.onFailure(tiles.set.layer, error);
@@ -160,7 +160,7 @@ export class Flights {
         reason: reasonOf(error),
       });
     }
-    // A paused host was not queried: the failure is not new, and is not remembered.
+    // A paused host was not queried, so this is not a new failure.
     if (isSourceFailure(error) && !hostClosedIn(error)) {
       const { layer } = tiles.set;
       this.#options.failures.sourceFailed(layer);
@@ -168,14 +168,14 @@ export class Flights {
       if (!flight.outdated && !isOfOneCaller(flight))
         this.#options.failures.remember(flightKey(tiles.set, metatile), error);
     }
-    // Messages refer callers to the log.
+    // The message for callers refers to the log.
     if (!isTilewardenError(error) && !flight.signal.aborted) {
       this.#options.warn(error, `tiles of layer ${tiles.set.layer} could not be made: unexpected failure`);
     }
     flight.end({ error });
   }
 
-  /** A flight of the same metatile that may still be joined is outdated by this one. */
+  /** Makes the flight joinable, and outdates a former one of the same metatile. */
   #add(flight: Flight): void {
     const { tiles, metatile } = flight.plan;
     const { layer } = tiles.set;
@@ -221,7 +221,7 @@ function concerns(change: TileChange, { plan: { tiles, metatile } }: Flight): bo
   return !isElsewhere && z === metatile.z && intersectRects(rect, metatile.rect) !== null;
 }
 
-/** By the tiles themselves: a task may still carry metatiles of a size that the layer no longer has. */
+/** By the tiles, not the metatile's position: a task may still have metatiles of a size that the layer had before. */
 function flightKey(set: TileSetKey, { z, rect }: Metatile): string {
   return `${tileSetId(set)}${z}/${rect.minX}-${rect.maxX}/${rect.minY}-${rect.maxY}`;
 }
@@ -243,14 +243,14 @@ interface Failure {
   readonly until: number;
 }
 
-/** As many as may wait for sources: they are forgotten within a second. */
+/** As many as reads may wait for sources; entries expire within a second. */
 const MAX_FAILURES = 2000;
 const SPREAD = 0.2;
 const MAX_LAYERS = 4096;
-/** Milliseconds after a failure in which a source may be overloaded. */
+/** Milliseconds after a failure during which a source may be overloaded. */
 const OVERLOAD_MS = 30_000;
 
-/** Failures that are repeated for a moment instead of another query, and the time of each source's last failure. */
+/** Recent failures, which are repeated for a moment instead of querying again; and when each layer's source last failed. */
 export class NegativeMemory {
   readonly #options: NegativeMemoryOptions;
   readonly #failures = new RecentMap<string, Failure>(MAX_FAILURES);

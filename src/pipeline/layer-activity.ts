@@ -7,9 +7,9 @@ import { getOrCreate } from '../lib/get-or-create.ts';
 interface LayerFailure {
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** One of a short list, e.g. `source-timeout` or `service-exception`. */
+  /** From a fixed list, e.g. `source-timeout` or `service-exception`. */
   readonly reason: string;
-  /** For people; without host, path or secret. */
+  /** For users; without host, path or secret. */
   readonly message: string;
   /** Null unless a map server caused it. */
   readonly upstream: UpstreamWords | null;
@@ -23,7 +23,7 @@ export interface LayerStats {
 }
 
 export interface LayerState extends Omit<LayerStats, 'layer'> {
-  /** Failures are counted from here: a day ago, or the start of the server. Milliseconds since 1970. */
+  /** Start of the period of `failures`: a day ago, or the start of the server. Milliseconds since 1970. */
   readonly failuresSince: number;
 }
 
@@ -35,29 +35,29 @@ const UNEXPECTED = 'Unexpected failure; see the log of the server.';
 interface LayerRecord {
   changedAt: number | null;
   lastFailure: LayerFailure | null;
-  /** Failures by hour, for a day; created with the first failure. */
+  /** A ring of failures by hour, for a day; created with the first failure. */
   hours: Uint32Array | null;
-  /** Counted from 1970. */
+  /** The hour of the ring's newest entry, counted from 1970. */
   hour: number;
 }
 
 /**
- * When each layer's tiles last changed, and the failures of the last day with their reasons. A few hundred bytes for a
- * layer with any of it, nothing for the others. A restart forgets it, so each state has the time since when it counts.
+ * When each layer's tiles last changed, its failures of the last day by hour, and its last failure. In memory: a few
+ * hundred bytes for each layer with any of these. A restart clears it, so states say since when they count.
  */
 export class LayerActivity {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #startedAt: number;
   readonly #layers = new Map<string, LayerRecord>();
 
-  /** Lives as long as the events do. */
+  /** Never unsubscribes: it lives as long as the events do. */
   constructor(events: TileEvents, clock: Pick<Clock, 'now'>) {
     this.#clock = clock;
     this.#startedAt = clock.now();
     events.subscribe((event) => this.#onEvent(event));
   }
 
-  /** Callers that left, a truncation in the meantime and a paused host are no failures of the layer. */
+  /** Records a failure. Aborts by clients, truncations in the meantime and paused hosts do not count. */
   failed(layer: string, error: unknown): void {
     if (!isFailure(error)) return;
     const isKnown = isTilewardenError(error);
@@ -81,7 +81,7 @@ export class LayerActivity {
     }));
   }
 
-  /** Failures of the last 24 hours, to within one; the last one may be older. `elsewhere`: those of other processes. */
+  /** Failures of the last 24 hours, to within an hour; `lastFailure` may be older. `elsewhere`: other processes' stats. */
   of(layer: string, elsewhere: readonly LayerStats[] = []): LayerState {
     const record = this.#layers.get(layer);
     const own = record ? this.#stateOf(record) : { changedAt: null, failures: 0, lastFailure: null };

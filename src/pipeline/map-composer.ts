@@ -16,20 +16,20 @@ import { planMap, planWarp, sourcePixelsOf } from './map-plan.ts';
 import type { CacheOutcome, ResolvedTileSet, TilePipeline } from './tile-pipeline.ts';
 
 export interface MapRequest {
-  /** The first at the bottom. None makes an empty picture. */
+  /** From bottom to top. Without layers the picture is empty. */
   readonly layers: readonly ResolvedTileSet[];
-  /** CRS of the map: layers in another one are warped. Absent: that of all layers. */
+  /** CRS of the map; layers in another one are warped. Absent: that of the layers. */
   readonly crs?: Crs;
   /** In the units of that CRS, x before y. */
   readonly bounds: Bounds;
   readonly width: number;
   readonly height: number;
   readonly format: Format;
-  /** The background where the layers are transparent; null: none. */
+  /** Shown where the layers are transparent; null for transparency. */
   readonly background: Colour | null;
-  /** As in `AreaMask`: the part that is shown; all when absent. */
+  /** An `AreaMask` of the part that is shown; absent: all of it. */
   readonly mask?: Uint8Array;
-  /** Ends the work, also while it is waiting for its turn. */
+  /** Aborts the work, even while it waits for its turn. */
   readonly signal: AbortSignal;
 }
 
@@ -45,22 +45,22 @@ export type MapComposer = ReturnType<typeof createMapComposer>;
 export const MAX_MAP_SIDE = 8192;
 const MAX_MAP_PIXELS = 16 * 1024 * 1024;
 
-/** Maps up to this size have places of their own: maps for screens do not wait for posters. */
+/** Maps up to this size have a limit of their own, so that maps for screens do not wait behind posters. */
 const SMALL_MAP_PIXELS = 2 * 1024 * 1024;
-/** A picture of the largest size takes 64 MiB while it is being made, and as much again while it is encoded. */
+/** A map of the largest size takes 64 MiB while it is drawn, and as much again while it is encoded. */
 const LARGE_AT_ONCE = 1;
 const SMALL_AT_ONCE = 2;
 const MAX_WAITING = 64;
-/** Tiles of a screen's edge are requested together, by many clients. */
+/** For masked tiles: many clients request those along an area's edge together. */
 const MAX_WAITING_TILES = 1024;
 const WHITE: Colour = [255, 255, 255];
-/** Pixels that all layers of a map have together: four layers of the largest map. */
+/** Limit of the pixels of all layers of a map together: four layers of the largest map. */
 const MAX_DRAWN_PIXELS = 4 * MAX_MAP_PIXELS;
 const ONE_TILE = { minX: 0, minY: 0, maxX: 0, maxY: 0 };
-/** From the request to the picture, including the wait; as long as a source may take. */
+/** From the request to the picture, including the wait for a turn; as long as a source may take. */
 const MAP_DEADLINE_MS = 60_000;
 
-/** Makes pictures of any place and size from tiles. `draw` works on the pixels, on a thread of its own in a server. */
+/** Composes maps of any place and size from tiles. In a server, `draw` runs on another thread. */
 export function createMapComposer(
   pipeline: Pick<TilePipeline, 'read'>,
   draw: DrawMap = createMapDrawer(),
@@ -130,7 +130,7 @@ function planLayer(subset: GridSubset, request: MapRequest) {
   return planWarp(subset, request, crs, sourcePixelsOf(layers.length));
 }
 
-/** Opaque pictures hide those below: of a layer that is named several times, only the last is visible. */
+/** Removes repetitions: of an opaque layer that is named several times, only the last is visible. */
 function withoutHidden(layers: readonly ResolvedTileSet[]): readonly ResolvedTileSet[] {
   const last = new Map(layers.map(({ set }, index) => [JSON.stringify(set), index]));
   return layers.filter(({ set, format }, index) => format.alpha || last.get(JSON.stringify(set)) === index);
@@ -145,7 +145,7 @@ function checkMapLayers(layers: number, pixels: number): void {
   );
 }
 
-/** Throws `source-busy` when too many wait already. */
+/** Runs the work when a place is free. Throws `source-busy` if too many are waiting. */
 export async function inTurn<Result>(
   places: Semaphore,
   signal: AbortSignal,
@@ -166,30 +166,30 @@ export function checkMapSize(width: number, height: number): void {
   );
 }
 
-/** The parts of a map. All are null if there is no tile. */
+/** What a map was made of. Null values: no tile. */
 interface MapOrigin {
-  /** When the newest of its tiles was made. */
+  /** Creation time of its newest tile. */
   readonly createdAt: number | null;
   readonly outcome: CacheOutcome | null;
   readonly zoom: number | null;
-  /** Whether any of its tiles is a stand-in: stretched from a lower zoom. */
+  /** Whether a tile is a stand-in, stretched from a lower zoom. */
   readonly standIn: boolean;
   /** The warning of one of its tiles. */
   readonly warning: string | null;
 }
 
-/** Worse ones first: a map is as its worst tile. */
+/** Worst first: a map has the outcome of its worst tile. */
 const OUTCOMES: readonly CacheOutcome[] = ['STALE', 'BYPASS', 'MISS', 'HIT'];
 const READS_AT_ONCE = 16;
 
-/** Reads the tiles of one map, some at a time, and keeps account of them. */
+/** Reads the tiles of a map with limited concurrency, and sums up their metadata. */
 function createMapReading(pipeline: Pick<TilePipeline, 'read'>, signal: AbortSignal) {
   const outcomes = new Set<CacheOutcome>();
   let newest: number | null = null;
   let deepest: number | null = null;
   let stretched = false;
   let firstWarning: string | null = null;
-  // Each read listens, and the caller may listen too.
+  // Each concurrent read adds a listener, and callers may add more.
   setMaxListeners(2 * READS_AT_ONCE, signal);
 
   async function readTile(tiles: ResolvedTileSet, tile: TileIndex): Promise<Buffer> {

@@ -15,21 +15,21 @@ interface MapPlan {
   readonly layer: MapLayer;
 }
 
-/** Source pixels of one layer of a map: four times the pixels of the largest map. */
+/** Limit of source pixels for a layer of a map: four times the pixels of the largest map. */
 const MAX_SOURCE_PIXELS = 64 * 1024 * 1024;
-/** Along a side. Bounds memory: a row of tiles is held at a time. */
+/** Limit of source pixels along a side. Bounds memory, because a row of tiles is held at a time. */
 const MAX_SOURCE_SIDE = 20 * 1024;
 /** Tiles are enlarged by up to this factor before those of the next zoom are used: its labels are half as large. */
 const MIN_ENLARGED = 1.15;
-/** Source pixels over the whole axis: the error of a box with rounded numbers, visible in no pixel. */
+/** Source pixels over the whole axis that bounds with rounded numbers may be off: invisible, so they are snapped. */
 const UNNOTICED = 0.05;
 
-/** Tiles of all layers of a map together. Bounds the decoding. */
+/** Limit of source pixels for all layers of a map together. Bounds the decoding. */
 const MAX_MAP_SOURCE_PIXELS = 2 * MAX_SOURCE_PIXELS;
 
 /**
- * Plans one of `layers` layers of a map. Null when the layer has nothing there, or not at the scale of the map. Throws
- * `request-invalid` when it would take too many tiles.
+ * Plans a layer of a map that has `layers` of them: its zoom and tiles. Null if the layer has no tiles there or is not
+ * shown at that scale. Throws `request-invalid` if it would take too many tiles.
  */
 export function planMap(subset: GridSubset, place: MapPicture, layers = 1): MapPlan | null {
   const { scales, gridSet } = subset;
@@ -38,12 +38,12 @@ export function planMap(subset: GridSubset, place: MapPicture, layers = 1): MapP
   return planMapAt(subset, place, zoomFor(subset, place, sourcePixelsOf(layers)));
 }
 
-/** Pixels of the tiles that one of so many layers may take. */
+/** Limit of source pixels for each of so many layers. */
 export function sourcePixelsOf(layers: number): number {
   return Math.min(MAX_SOURCE_PIXELS, MAX_MAP_SOURCE_PIXELS / layers);
 }
 
-/** As `planMap`, from tiles of this zoom. Null when the layer has nothing there. */
+/** As `planMap`, from tiles of this zoom, at any scale and size. */
 export function planMapAt(
   subset: GridSubset,
   { bounds, width, height }: MapPicture,
@@ -70,7 +70,7 @@ export function planMapAt(
   return across && down && { z, layer: { across, down, width: tileWidth, height: tileHeight, rect } };
 }
 
-/** Pixels whose centre is on a tile; null if there are none. */
+/** The map's pixels whose centre is on a tile; null if there are none. */
 function coveredAxis(axis: ResampleAxis & { readonly available: number }): MapAxis | null {
   const { origin, scale } = snapped(axis);
   const first = Math.max(0, Math.ceil(-origin / scale - 0.5));
@@ -84,7 +84,7 @@ function snapped({ length, origin, scale }: ResampleAxis): Pick<ResampleAxis, 'o
   return { origin: Math.abs(origin - whole) <= UNNOTICED ? whole : origin, scale: 1 };
 }
 
-/** The coarsest zoom that is fine enough, or a coarser one if that would be too many tiles. */
+/** The coarsest zoom that is fine enough, or a coarser one if that one would take too many tiles. */
 function zoomFor(subset: GridSubset, place: MapPicture, maxPixels: number): number {
   const { shownStart: zoomStart, shownStop: zoomStop, gridSet } = subset;
   const { bounds } = place;
@@ -109,7 +109,7 @@ function isWithinBounds(subset: GridSubset, rect: TileRect | null, maxPixels: nu
   return width * height <= maxPixels && Math.max(width, height) <= MAX_SOURCE_SIDE;
 }
 
-/** In pixels. */
+/** Size of a block of tiles in pixels. */
 function sourceSize({ gridSet }: GridSubset, { minX, minY, maxX, maxY }: TileRect) {
   return { width: (maxX - minX + 1) * gridSet.tileWidth, height: (maxY - minY + 1) * gridSet.tileHeight };
 }
@@ -120,14 +120,14 @@ function tilesAt(subset: GridSubset, z: number, bounds: Bounds): TileRect | null
   return rect && offered && intersectRects(rect, offered);
 }
 
-/** Shares of a picture that differ by less are the same. */
+/** Covered shares of a picture that differ by less count as equal. */
 const SAME_SHARE = 0.02;
-/** Metres that a pixel is taken to measure on a screen. */
+/** Metres of a screen pixel, by OGC's convention. */
 const PIXEL_SIZE = 0.00028;
 
 /**
- * A layer of a map in another CRS than that of its tiles, which take at most so many pixels. Null when the layer has
- * nothing there, or not at the scale of the map.
+ * As `planMap`, for a map in another CRS than that of the tiles, from tiles of about `maxPixels` at most. Null if the
+ * layer has no tiles there or is not shown at that scale.
  */
 export function planWarp(
   subset: GridSubset,
@@ -146,7 +146,7 @@ export function planWarp(
   return { z, layer: { crs, bounds, subset, z, width: tileWidth, height: tileHeight } };
 }
 
-/** The grid set that shows most of a picture; of several, the one whose resolution fits best. */
+/** The grid set that covers most of a picture; of several, the one whose resolution fits best. */
 export function subsetToWarp(
   [first, ...others]: readonly [GridSubset, ...GridSubset[]],
   picture: MapPicture,

@@ -4,9 +4,9 @@ import { getOrCreate } from '../lib/get-or-create.ts';
 import type { StoredTile, TilePlace } from '../storage/store.ts';
 import type { CachedTile } from './tile-pipeline.ts';
 
-/** Cost of an entry besides its bytes: the objects around them and the head of its response, rounded up. */
+/** Cost of an entry besides its bytes: its objects and the head of its response, rounded up. */
 const ENTRY_OVERHEAD_BYTES = 1024;
-/** Below it on both axes a place fits into one exact number, which is cheaper to look up than a text. */
+/** Below it on both axes, a place fits into one integer, which is cheaper as a key than a string. */
 const NUMERIC_KEY_LIMIT = 2 ** 26;
 
 type PlaceKey = number | string;
@@ -21,13 +21,13 @@ interface Entry {
   older: Entry | null;
 }
 
-/** The tiles of a tile set, and the reads of its store that are under way. */
+/** The tiles of a tile set, and its pending reads of the store. */
 interface Bucket {
   readonly set: TileSetKey;
   readonly levels: Map<PlaceKey, Entry>[];
   readonly loads: Set<Load>;
   tiles: number;
-  /** False once it is empty and removed. */
+  /** False after removal, once it is empty. */
   live: boolean;
 }
 
@@ -36,18 +36,18 @@ export interface FoundBeside {
   readonly stored: StoredTile;
 }
 
-/** A read of the store that is under way: tiles that are dropped in the meantime make it invalid. */
+/** A pending read of the store, invalidated if its tile is dropped in the meantime. */
 export interface Load {
   readonly tile: TileIndex;
   readonly bucket: Bucket;
   valid: boolean;
-  /** Whether any tiles of that zoom were dropped or replaced in between. */
+  /** Whether any tiles of that zoom were dropped or replaced in the meantime. */
   disturbed: boolean;
 }
 
 /**
- * Tiles in memory before the store; the least recently used are removed when their bytes exceed the limit. A copy never
- * outlives its original: dropping tiles also voids earlier reads of the store.
+ * Tiles in memory before the store, up to a limit of bytes; the least recently used are removed first. Dropping tiles also
+ * invalidates pending reads of the store, so that no copy outlives its original.
  */
 export class MemoryTier {
   readonly #maxBytes: number;
@@ -84,7 +84,7 @@ export class MemoryTier {
     return this.#find(set)?.levels[tile.z]?.has(placeKey(tile.x, tile.y)) ?? false;
   }
 
-  /** Returns the value of a later `get`, if there was room. */
+  /** Returns what a later `get` returns, if there is room for the tile. */
   put(set: TileSetKey, tile: TileIndex, stored: StoredTile): CachedTile {
     const { createdAt, checksum, freshUntil } = stored;
     const bytes = this.#maxBytes === 0 ? stored.bytes : ownBytes(stored.bytes);
@@ -100,7 +100,7 @@ export class MemoryTier {
     return answer;
   }
 
-  /** Call before reading the store; always call `endLoad` with the result. */
+  /** To be called before reading the store, and always followed by `endLoad`. */
   beginLoad(set: TileSetKey, tile: TileIndex): Load {
     const bucket = this.#bucketFor(set);
     const load: Load = { tile, bucket, valid: true, disturbed: false };
@@ -108,7 +108,7 @@ export class MemoryTier {
     return load;
   }
 
-  /** Keeps the tile unless it was dropped or replaced during the read, and the tiles beside it only if none was. */
+  /** Caches the tile unless it was dropped or replaced during the read; those beside it, only if none of the zoom was. */
   endLoad(load: Load, found: StoredTile | null, beside: readonly FoundBeside[] = []): void {
     const { bucket, tile } = load;
     bucket.loads.delete(load);
@@ -214,7 +214,7 @@ export class MemoryTier {
   }
 }
 
-/** A small view would keep all of its memory alive: the tiles of a metatile share one buffer. */
+/** Copies a view of a larger buffer, which it would keep alive: the tiles of a metatile share one. */
 function ownBytes(bytes: Buffer): Buffer {
   if (bytes.buffer.byteLength <= bytes.length + ENTRY_OVERHEAD_BYTES) return bytes;
   const own = Buffer.allocUnsafeSlow(bytes.length);

@@ -50,14 +50,14 @@ interface Fetched<Response = SourceResult> {
 
 type Unchanged = Extract<SourceResult, { kind: 'unchanged' }>;
 
-/** Milliseconds: tiles of clients that wait longer for a place in their store are cached in memory only. */
+/** Milliseconds that clients' tiles wait to be written to their store; then they are cached in memory only. */
 const MAX_STORE_WAIT_MS = 3000;
 
 /**
- * Makes metatiles: queries their source, checks and cuts the response, hands out the tiles and stores them. Three
- * limits bound the memory: fetches of one source (a place is held until the tiles are stored, so that a fast source
- * waits for slow work here and a dead one delays only itself), metatiles being cut, and metatiles being stored in one
- * store. Requests of clients go first at each, and none waits long for a silent store.
+ * Makes metatiles: queries their source, checks and cuts the response, hands out the tiles and stores them. Three limits
+ * bound the memory: fetches per source (held until the tiles are stored, so that a fast source cannot outrun our own
+ * work, and a dead one delays only itself), metatiles being cut, and metatiles being written per store. At each, clients'
+ * requests come before tasks; none waits long for a silent store.
  */
 export class MetatileMaker {
   readonly #options: MetatileMakerOptions;
@@ -65,7 +65,7 @@ export class MetatileMaker {
   readonly #fetches = new WeakMap<TileSource, Semaphore>();
   readonly #writes = new WeakMap<Store, Semaphore>();
   readonly #failingStores = new WeakSet<Store>();
-  /** Lets other work run between flights, so that a thousand concurrent refusals delay no cached tile. */
+  /** Yields to the event loop between flights, so that a thousand concurrent refusals do not delay hits. */
   readonly #turnstile = new Turnstile();
 
   constructor(options: MetatileMakerOptions) {
@@ -88,7 +88,7 @@ export class MetatileMaker {
         flight.markFetched();
         arrived();
         if (!picture) return 'confirmed';
-        await this.#bringIn(flight, picture).catch((error: unknown) => {
+        await this.#land(flight, picture).catch((error: unknown) => {
           throw withUpstream(error, {
             status: statusOf(picture.answer),
             address: sourceAddress(flight, source),
@@ -110,11 +110,11 @@ export class MetatileMaker {
       flight.abort(new TilewardenError('source-timeout', message, { reason: 'deadline' }));
     };
     clock.sleep(flightDeadlineMs, arrived.signal).then(giveUp, () => {});
-    // An explicit reason saves the cost of a DOMException.
+    // Without an explicit reason, abort creates a DOMException, which is expensive.
     return () => arrived.abort('arrived');
   }
 
-  /** Null: the stored tiles were confirmed. Tiles that were removed in between are fetched in full. */
+  /** Null if the source confirmed the stored tiles. If some of these are gone, the metatile is fetched in full. */
   async #fetchPicture(flight: Flight, source: TileSource): Promise<Fetched<Picture> | null> {
     const validator = source.confirms ? await this.#validatorOf(flight) : null;
     for (const known of new Set([validator, null])) {
@@ -143,14 +143,14 @@ export class MetatileMaker {
     }
   }
 
-  /** Without a validator the source is queried unconditionally. */
+  /** Null, for an unconditional request, if the stored tiles have no common validator. */
   async #validatorOf({ plan }: Flight): Promise<string | null> {
     const { tiles, metatile, ticket } = plan;
     if (ticket === null) return null;
     return validatorOf(tiles.bound.store, tiles.set, metatile.z, metatile.rect).catch(() => null);
   }
 
-  /** False: not all of the tiles were confirmed, because one was removed or replaced. */
+  /** False if not all tiles could be confirmed, because one was removed or replaced. */
   async #confirm(flight: Flight, { answer, createdAt }: Fetched<Unchanged>): Promise<boolean> {
     const { tiles, metatile, ticket, madeBy } = flight.plan;
     if (flight.outdated || ticket === null) return false;
@@ -163,11 +163,11 @@ export class MetatileMaker {
     return true;
   }
 
-  /** Tiles that the store does not accept now wait here, holding no place for cutting or storing. */
-  async #bringIn(flight: Flight, { answer, createdAt }: Fetched<Picture>): Promise<void> {
-    this.#note(flight, answer, createdAt);
+  /** Cuts and stores the response. Tiles that the store refuses for now wait here (`storeAgain`), holding no other place. */
+  async #land(flight: Flight, { answer, createdAt }: Fetched<Picture>): Promise<void> {
+    this.#readMetadata(flight, answer, createdAt);
     await this.#cuts.during(() => this.#cut(flight, answer, createdAt), flight.signal, rankOf(flight));
-    // Responses are sent before the tiles are stored.
+    // Lets responses be sent before the tiles are stored.
     await nextTurn();
     for (;;) {
       try {
@@ -186,16 +186,16 @@ export class MetatileMaker {
     this.#handOut(flight, tiles, createdAt);
   }
 
-  #note(flight: Flight, answer: Picture, createdAt: number): void {
+  #readMetadata(flight: Flight, answer: Picture, createdAt: number): void {
     if (answer.kind === 'nothing') return;
     flight.warning = answer.warning ?? null;
     if (flight.warning !== null) flight.outdated = true;
-    if (answer.kind === 'pixels') this.#noteParts(flight, answer);
+    if (answer.kind === 'pixels') this.#readParts(flight, answer);
     else flight.validator = answer.validator ?? null;
     flight.freshUntil = freshUntilOf(flight, answer.freshSeconds ?? null, createdAt);
   }
 
-  #noteParts(flight: Flight, { stale, failure }: Extract<Picture, { kind: 'pixels' }>): void {
+  #readParts(flight: Flight, { stale, failure }: Extract<Picture, { kind: 'pixels' }>): void {
     if (stale) flight.outdated = true;
     if (failure === undefined) return;
     flight.incomplete = true;
@@ -205,7 +205,7 @@ export class MetatileMaker {
     );
   }
 
-  /** Overloaded map servers fail, and send blank images in between. */
+  /** Limits the life of a blank metatile after a failure: overloaded map servers send blank images between errors. */
   #limitBlank(flight: Flight): void {
     const { counters, clock, doubtfulBlankMs, hasJustFailed } = this.#options;
     const { layer } = flight.plan.tiles.set;
@@ -223,7 +223,7 @@ export class MetatileMaker {
     for (const [i, { bytes, colour, checksum }] of tiles.entries()) {
       const x = rect.minX + (i % columns);
       const y = rect.minY + Math.floor(i / columns);
-      // Without a spread, which takes ten times as long.
+      // Object spread would take ten times as long.
       flight.handOut({
         z,
         x,
@@ -261,15 +261,15 @@ export class MetatileMaker {
     const { tiles, metatile, lease = null } = flight.plan;
     const { z, rect } = metatile;
     const { store } = tiles.bound;
-    const release = await this.#placeIn(store, flight);
+    const release = await this.#turnToWrite(store, flight);
     const change = await store.put(tiles.set, z, flight.madeTiles(), ticket, lease).finally(release);
     const at = this.#options.clock.now();
     const { set, selection } = tiles;
     this.#options.events.emit({ type: 'stored', set, parameters: selection.values, z, rect, ...change, at });
   }
 
-  /** Throws `store-failed` when earlier flights take too long: clients wait for this one. */
-  async #placeIn(store: Store, flight: Flight): Promise<() => void> {
+  /** Waits for a turn to write to the store. For a client's flight, throws `store-failed` if that takes too long. */
+  async #turnToWrite(store: Store, flight: Flight): Promise<() => void> {
     const { clock, maxLandings } = this.#options;
     const writes = getOrCreate(this.#writes, store, () => new Semaphore(maxLandings));
     const rank = rankOf(flight);
@@ -282,7 +282,7 @@ export class MetatileMaker {
 
   #storeFailed(flight: Flight, error: unknown): void {
     const { store } = flight.plan.tiles.bound;
-    // A full disk is reported by the store.
+    // The store itself reports a full disk.
     if (!this.isFailing(store) && !isTilewardenError(error, 'store-full')) this.#storeChanged(flight, error);
     this.#failingStores.add(store);
     this.#options.warn(error, 'tiles could not be stored; they are served without being kept on disk');
@@ -295,7 +295,7 @@ export class MetatileMaker {
     this.#options.events.emit({ type: 'store-state', store, failure, at: this.#options.clock.now() });
   }
 
-  /** Keeps the requested tiles; of the others only those already in memory. */
+  /** Caches the requested tiles, and of the others only those already in memory. */
   #keepInMemory(flight: Flight): void {
     const { tier } = this.#options;
     const { tiles, metatile } = flight.plan;
@@ -312,7 +312,7 @@ function isBlank([first, ...others]: readonly CutTile[]): boolean {
   return colour !== null && others.every((tile) => tile.colour === colour);
 }
 
-/** A picture with bytes came with status 200. */
+/** An encoded picture came with status 200. */
 function statusOf(answer: Picture): number | null {
   return answer.kind === 'encoded' ? 200 : null;
 }

@@ -5,12 +5,12 @@ import { drawText, type TextPicture } from '../raster/encode-map.ts';
 import { checkMapSize, inTurn } from './map-composer.ts';
 
 /**
- * Draws a notice in place of a map. Throws `request-invalid` for a size that no map may have, and `source-busy`. An
- * abort concerns its caller only: the others still wait for the same picture.
+ * Draws a notice, such as an error text, in place of a map. Throws `request-invalid` for a size that maps may not have,
+ * and `source-busy`. An abort concerns only its caller, not others that wait for the same picture.
  */
 export type NoticePainter = (notice: TextPicture, signal: AbortSignal) => Promise<Buffer>;
 
-/** Larger ones are drawn smaller in the same shape: clients stretch them over the map. */
+/** Larger notices are drawn smaller in the same proportions; clients stretch them to the size of the map. */
 const MAX_PIXELS = 512 * 512;
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 const AT_ONCE = 1;

@@ -20,7 +20,7 @@ import type { TilePipeline } from './tile-pipeline.ts';
 interface SourceOpenerParts extends Env {
   readonly upstreams: UpstreamClient;
   readonly areas: Pick<Areas, 'shapeOf'>;
-  /** Called later: a source that draws from another layer needs the pipeline, which needs the catalog. */
+  /** Not called before the first read: it needs the pipeline, which needs the catalog, which needs this opener. */
   readonly readLayer: (bound: BoundLayer) => ReadableLayer | null;
 }
 
@@ -57,7 +57,7 @@ export function createSourceOpener({ upstreams, areas, readLayer, clock, log }: 
   };
 }
 
-/** Lets a source read the tiles of another layer, made as for clients. */
+/** Lets a source read the tiles of another layer, as clients would. */
 export function createLayerReader(
   pipeline: Pick<TilePipeline, 'read' | 'renew'>,
 ): (bound: BoundLayer) => ReadableLayer | null {

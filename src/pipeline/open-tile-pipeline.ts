@@ -57,21 +57,21 @@ interface TilePipelineOptions extends Env {
   readonly counters?: Pick<Counters, 'count'>;
   readonly onFailure?: FailureListener;
   readonly claims?: FlightClaims | undefined;
-  /** Which combinations of parameter values may be stored; all of them when left out. */
+  /** Which combinations of parameter values may be stored; absent: all. */
   readonly parameterSets?: Pick<ParameterSets, 'admit' | 'require'>;
 }
 
 /** A tile that is not in memory, and its reader. */
-interface Wanted {
+interface TileRead {
   readonly tiles: ResolvedTileSet;
   readonly tile: TileIndex;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Undefined: the store could not be read, and may have it. */
+/** Undefined: the store could not be read, and may have the tile. */
 type Lookup = StoredTile | null | undefined;
 
-/** A flight that turns back sends its readers to the store again; more of that means an inconsistent store. */
+/** After a flight that turned back, its readers read the store again; more rounds than this mean an inconsistent store. */
 const MAX_LOOKUPS = 4;
 const UNREADABLE = 'The tile store cannot be read.';
 const NEVER = new AbortController().signal;
@@ -149,7 +149,7 @@ class Pipeline implements TilePipeline {
     return kept;
   }
 
-  async #readUnsure(copies: CopyGuard, wanted: Wanted): Promise<CachedTile> {
+  async #readUnsure(copies: CopyGuard, wanted: TileRead): Promise<CachedTile> {
     const { tiles, tile } = wanted;
     const kept = (await copies.mayShow()) ? this.#tier.get(tiles.set, tile) : null;
     if (!kept || !this.#isFresh(tiles, tile.z, kept)) return this.#readBehindMemory(wanted);
@@ -209,7 +209,7 @@ class Pipeline implements TilePipeline {
     this.#unsubscribe();
   }
 
-  /** Synchronous, so that a tile found here cannot be dropped or replaced before it is held. */
+  /** Synchronous, so that a tile cannot be dropped or replaced between the read and its entry into memory. */
   #loadNow(tiles: ResolvedTileSet, tile: TileIndex): CachedTile | null | undefined {
     const { store } = tiles.bound;
     if (!subsetContains(tiles.subset, tile.z, tile.x, tile.y)) return undefined;
@@ -217,8 +217,8 @@ class Pipeline implements TilePipeline {
     return found && this.#tier.put(tiles.set, tile, found);
   }
 
-  /** `isAbsent`: a lookup in the store has just failed to find it. */
-  async #readBehindMemory(wanted: Wanted, isAbsent = false): Promise<CachedTile> {
+  /** `isAbsent`: the store has just been read, and does not have the tile. */
+  async #readBehindMemory(wanted: TileRead, isAbsent = false): Promise<CachedTile> {
     checkTile(wanted.tiles, wanted.tile);
     for (let lookup = 0; lookup < MAX_LOOKUPS; lookup++) {
       const answer = await this.#lookUpOrFly(wanted, isAbsent && lookup === 0);
@@ -229,8 +229,8 @@ class Pipeline implements TilePipeline {
     throw busy('The tile is being replaced repeatedly.');
   }
 
-  /** Null: the tile is in the store by now. */
-  async #lookUpOrFly(wanted: Wanted, isAbsent: boolean): Promise<CachedTile | null> {
+  /** Null if the tile is in the store by now: the caller looks it up again. */
+  async #lookUpOrFly(wanted: TileRead, isAbsent: boolean): Promise<CachedTile | null> {
     const { tiles, tile } = wanted;
     if (!mayAskSource(tiles)) return this.#readCached(wanted, isAbsent);
     const found = isKept(tiles, tile.z) ? await this.#find(tiles, tile, isAbsent) : null;
@@ -252,7 +252,7 @@ class Pipeline implements TilePipeline {
     }
   }
 
-  async #readCached({ tiles, tile, signal }: Wanted, isAbsent: boolean): Promise<CachedTile> {
+  async #readCached({ tiles, tile, signal }: TileRead, isAbsent: boolean): Promise<CachedTile> {
     const cached = await this.#findCached(tiles, tile, isAbsent);
     if (cached) return cached;
     const { onMiss } = tiles.bound.layer;
@@ -261,7 +261,7 @@ class Pipeline implements TilePipeline {
     throw notCached(tiles, tile);
   }
 
-  /** Null: nothing that may be served without the source. */
+  /** Null if no cached tile may be served without the source. */
   async #findCached(tiles: ResolvedTileSet, tile: TileIndex, isAbsent = false): Promise<CachedTile | null> {
     if (!isKept(tiles, tile.z)) return null;
     const found = await this.#find(tiles, tile, isAbsent);
@@ -276,8 +276,8 @@ class Pipeline implements TilePipeline {
     return found === null ? this.#adopted.find(tiles, tile) : found;
   }
 
-  /** The client has its response; the next client gets the result. */
-  #renewBehind({ tiles, tile }: Wanted): void {
+  /** Renews in the background; the client has its response already. */
+  #renewBehind({ tiles, tile }: TileRead): void {
     if (this.#renewals >= this.#settings.maxRenewals) return;
     this.#renewals++;
     this.#joinOrStart({ tiles, tile }, 'task')
@@ -286,7 +286,7 @@ class Pipeline implements TilePipeline {
       .finally(() => this.#renewals--);
   }
 
-  /** If the store fails, the tile is made again without being stored, provided that the source may be queried. */
+  /** Undefined if the store fails and the source may be queried: the tile is then made without being stored. */
   async #lookUp(tiles: ResolvedTileSet, tile: TileIndex): Promise<Lookup> {
     const load = this.#tier.beginLoad(tiles.set, tile);
     const beside: FoundBeside[] = [];
@@ -304,15 +304,15 @@ class Pipeline implements TilePipeline {
     return found;
   }
 
-  async #fly(wanted: Wanted, mayStore = true): Promise<CachedTile | null> {
+  async #fly(wanted: TileRead, mayStore = true): Promise<CachedTile | null> {
     const { tiles, tile, signal } = wanted;
     return this.#waiting.during(tiles, async () => {
       const flight = await this.#joinOrStart(wanted, 'interactive', mayStore);
-      // A tile made before its request is a hit, though it may not be stored yet.
+      // A tile that was made before this request is a hit, even if it is not stored yet.
       const outcome = flight.hasMade(tile) ? 'HIT' : 'MISS';
       const made = await flight.tile(tile, signal);
       if (made && flight.warning !== null) return { ...answerWith(made, 'BYPASS'), warning: flight.warning };
-      // The picture may be from before a change: neither clients nor CDNs may cache it.
+      // `incomplete` lets neither clients nor CDNs cache the response.
       if (made && flight.incomplete) return { ...answerWith(made, 'STALE'), incomplete: true };
       if (made && flight.outdated) return answerWith(made, 'STALE');
       return made && answerWith(made, this.#canStore(flight) ? outcome : 'BYPASS');
@@ -320,12 +320,12 @@ class Pipeline implements TilePipeline {
   }
 
   async #joinOrStart(
-    { tiles, tile, signal }: Wanted,
+    { tiles, tile, signal }: TileRead,
     priority: 'interactive' | 'task',
     mayStore = true,
   ): Promise<Flight> {
     const kept = isKept(tiles, tile.z);
-    // Tiles that are not cached are fetched one at a time: the others would be discarded.
+    // Tiles that are not cached are fetched singly: the others of a metatile would be discarded.
     const metatile = metatileWith(tiles, tile, kept ? undefined : SINGLE_TILE);
     const ticket = kept && mayStore ? await this.#ticketFor(tiles, metatile) : null;
     signal?.throwIfAborted();

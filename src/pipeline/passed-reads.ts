@@ -5,12 +5,12 @@ import { checkTile, metatileWith, SINGLE_TILE } from './resolve-tile-set.ts';
 import type { CachedTile, OwnCredentials, ResolvedTileSet } from './tile-pipeline.ts';
 
 /**
- * Reads tiles of layers with `passCredentials`: each as the source shows it to this caller. No memory, store, adopted
- * cache, earlier failure or flight of another caller is used, and nothing is cached.
+ * Reads tiles of layers with `passCredentials`, where the source decides by the client's credentials. Each read is a fetch
+ * of its own: memory, store, adopted cache, recent failures and flights are not shared, and nothing is cached.
  */
 export class PassedReads {
   readonly #flights: Pick<Flights, 'start'>;
-  /** Until `guard` is called, no header is passed on: any may be for this server. */
+  /** Until `guard` is called, no header is passed on: it might contain credentials of this server. */
   #isOwn: OwnCredentials = async () => true;
 
   constructor(flights: Pick<Flights, 'start'>) {
@@ -37,7 +37,7 @@ export class PassedReads {
   }
 }
 
-/** The error of work for which there is no caller with credentials. */
+/** The error of work without a client whose credentials could be passed on. */
 export function onlyForCallers(layer: string): TilewardenError {
   return new TilewardenError(
     'request-invalid',

@@ -19,17 +19,17 @@ interface PreviewOptions {
   readonly pipeline: Pick<TilePipeline, 'read'>;
 }
 
-/** Sources that stay open, for the maps on screen. */
+/** Sources that stay open, for previews that administrators have on screen. */
 const MAX_OPEN = 8;
 const NO_PARAMETERS: ReadonlyMap<string, string> = new Map();
 
-/** Tiles of undeclared layers. They are made in the usual way, but none is cached. */
+/** Tiles of a layer that is not yet declared, made as usual but not cached. */
 export function openPreviews({ catalog, reader, openSource, pipeline }: PreviewOptions) {
   const blank = createBlankTiles();
   const open = new Map<string, { readonly bound: BoundLayer; readonly source: TileSource }>();
 
   function boundTo(document: unknown): BoundLayer {
-    // Concurrent fetches are joined by the layer's name: another document needs another name.
+    // Flights are joined by the layer's name, so each document needs a name of its own.
     const name = `preview ${createHash('sha1').update(JSON.stringify(document)).digest('hex')}`;
     const known = open.get(name);
     if (known) return known.bound;
@@ -37,7 +37,7 @@ export function openPreviews({ catalog, reader, openSource, pipeline }: PreviewO
     const [store] = catalog.stores().values();
     if (!store) throw invalid('There is no store.');
     const source = openSource(declaration);
-    // Times of a source are read for declared layers; until then it draws its own default.
+    // Time values from a source are read for declared layers only; a preview shows the source's default.
     const parameters = declaration.parameters.filter(({ from }) => from === undefined);
     const layer = createLayer({ ...declaration, name, parameters, onMiss: 'source' }, catalog.gridSets);
     const bound: BoundLayer = { layer, store, source: () => source };

@@ -13,14 +13,14 @@ import { NOTHING_RENEWED, type RenewRequest, type RenewResult, type TilePipeline
 
 const MAX_ATTEMPTS = 3;
 
-/** Fetches and replaces metatiles for tasks, in the same way as for clients. */
+/** Renews metatiles for tasks, by the same flights as for clients. */
 export function createRenewer(
   flights: Flights,
   adopted: AdoptedTiles,
   clock: Clock,
   parameterSets?: Pick<ParameterSets, 'admit' | 'require'>,
 ): TilePipeline['renew'] {
-  /** Null: the tiles may not be cached, or another worker made them. */
+  /** Null if the tiles were outdated or made elsewhere in the meantime: the caller tries again. */
   async function tryOnce(
     request: RenewRequest,
     after: number,
@@ -57,7 +57,7 @@ export function createRenewer(
     return flights.start(plan, async () => false);
   }
 
-  /** Counts those of an adopted cache as present; resolves to their bytes. */
+  /** Copies missing tiles from an adopted cache, adds them to `present`, and returns their bytes. */
   async function copyAdopted(
     { tiles, metatile, within, mode }: RenewRequest,
     present: Set<string>,
@@ -77,7 +77,7 @@ export function createRenewer(
     return new Set(present.map(tileText));
   }
 
-  /** Tiles outdated by a truncation in the meantime are fetched again with a later ticket. */
+  /** Each attempt takes a later ticket, after a truncation or another change in the meantime. */
   return async (request) => {
     const within = intersectRects(request.within, request.metatile.rect);
     if (!within) return NOTHING_RENEWED;
@@ -100,7 +100,7 @@ async function hasStale({ tiles, metatile, within }: RenewRequest, fresh: number
   return there.length > fresh;
 }
 
-/** The bytes count only for the caller that started the flight. */
+/** Bytes are counted only for the caller that started the flight. */
 function resultOf(
   flight: Flight,
   within: TileRect,

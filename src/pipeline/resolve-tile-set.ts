@@ -16,7 +16,7 @@ interface TileSetNames {
   readonly gridSet: string | null;
   /** Media type or file extension. */
   readonly format: string | null;
-  /** As received; names in any case, those without a filter are ignored. */
+  /** As received: names in any case; names that the layer has no filter for are ignored. */
   readonly parameters: ReadonlyMap<string, string>;
 }
 
@@ -24,7 +24,7 @@ export const SINGLE_TILE: MetatileSize = { columns: 1, rows: 1 };
 
 type PlainTileSets = Map<GridSubset, Map<Format, ResolvedTileSet>>;
 
-/** Tile sets with default parameters are created once per layer: most requests are for them. */
+/** Tile sets with default parameters, cached per layer because most requests are for them. */
 const plainTileSets = new WeakMap<BoundLayer, PlainTileSets>();
 
 /** Throws `grid-set-unknown`, `format-unknown` or `parameter-refused`; the message names the allowed values. */
@@ -41,7 +41,7 @@ function isTimed({ parameters }: BoundLayer['layer']): boolean {
   return parameters.some(({ times }) => times !== undefined);
 }
 
-/** Throws `tile-outside`, which names the allowed range. */
+/** Throws `tile-outside`, which names the allowed range, for a tile outside the grid subset. */
 export function checkTile(tiles: ResolvedTileSet, { z, x, y }: TileIndex): void {
   const { subset } = tiles;
   const coverage = coverageAt(subset, z);
@@ -56,10 +56,10 @@ export function checkTile(tiles: ResolvedTileSet, { z, x, y }: TileIndex): void 
   );
 }
 
-/** The block of one fetch: the layer's metatile, within the limits of its source. */
+/** Size of the block that is fetched together: the layer's metatile, within the limit of its source. */
 export function metatileSizeOf(tiles: ResolvedTileSet): MetatileSize {
   if (tiles.format.kind === 'opaque') return SINGLE_TILE;
-  const metatile = metatileFor(tiles);
+  const metatile = layerMetatile(tiles);
   const { maxMetatile } = tiles.bound.source();
   if (!maxMetatile) return metatile;
   return {
@@ -68,7 +68,7 @@ export function metatileSizeOf(tiles: ResolvedTileSet): MetatileSize {
   };
 }
 
-/** The metatile that holds the tile. Throws `tile-outside`. */
+/** The metatile that contains the tile. Throws `tile-outside`. */
 export function metatileWith(
   tiles: ResolvedTileSet,
   { z, x, y }: TileIndex,
@@ -79,7 +79,7 @@ export function metatileWith(
   throw outside(tiles, `tile ${x},${y} at zoom ${z}`);
 }
 
-/** The metatiles of a block, and the part of each that is in it. */
+/** The metatiles that overlap a rectangle of tiles, and the part of each that is within. */
 export function* metatilesIn(tiles: ResolvedTileSet, z: number, rect: TileRect) {
   const size = metatileSizeOf(tiles);
   const lastRow = Math.floor(rect.maxY / size.rows);
@@ -93,8 +93,8 @@ export function* metatilesIn(tiles: ResolvedTileSet, z: number, rect: TileRect) 
   }
 }
 
-/** Half as many dense tiles each way, so that a source draws as many pixels as for plain ones. */
-function metatileFor({ bound, subset }: ResolvedTileSet): MetatileSize {
+/** For tiles of double density, half as many each way, so that the source draws as many pixels as for plain tiles. */
+function layerMetatile({ bound, subset }: ResolvedTileSet): MetatileSize {
   const { metatile } = bound.layer;
   const { pixelRatio } = subset.gridSet;
   if (pixelRatio === 1) return metatile;
@@ -104,7 +104,7 @@ function metatileFor({ bound, subset }: ResolvedTileSet): MetatileSize {
   };
 }
 
-/** In pixels; 0 for a source of single tiles, which are ready-made: it cannot draw around them. */
+/** In pixels; 0 for a source of ready-made single tiles, which cannot draw beyond their edges. */
 export function gutterOf(tiles: ResolvedTileSet): number {
   if (tiles.format.kind === 'opaque') return 0;
   const { maxMetatile } = tiles.bound.source();

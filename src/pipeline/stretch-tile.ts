@@ -9,19 +9,19 @@ import { inTurn } from './map-composer.ts';
 import { planMapAt } from './map-plan.ts';
 import type { CachedTile, ResolvedTileSet } from './tile-pipeline.ts';
 
-/** Zooms above a tile that are searched. */
+/** Count of lower zooms that are searched for cached tiles. */
 const MAX_ZOOMS_UP = 4;
 const STRETCHES_AT_ONCE = 2;
 const MAX_WAITING = 500;
 
 type FindCached = (tiles: ResolvedTileSet, tile: TileIndex) => Promise<CachedTile | null>;
 
-/** Makes pictures of tiles from cached tiles of a lower zoom. Null: none are cached, or tiles are not pictures. */
+/** Makes a stand-in for a tile from cached tiles of a lower zoom; null if none are cached, or tiles are not pictures. */
 export function createTileStretcher(find: FindCached) {
   const draw = createMapDrawer();
   const places = new Semaphore(STRETCHES_AT_ONCE, { maxWaiting: MAX_WAITING });
 
-  /** In a grid set whose zooms do not nest, a tile may overlap several; null unless all of them are cached. */
+  /** Null unless all are cached. In a grid set whose zooms do not nest, a tile may overlap several. */
   async function findAll(tiles: ResolvedTileSet, z: number, rect: TileRect) {
     const answers = await Promise.all(tilesOfRect(z, rect).map((tile) => find(tiles, tile)));
     const cached = answers.filter((answer) => answer !== null);

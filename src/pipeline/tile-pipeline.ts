@@ -7,16 +7,16 @@ import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { StoredTile, TileChange, TilePlace } from '../storage/store.ts';
 
-/** A tile set with its source and store. */
+/** A tile set with the layer's source and store. */
 export interface ResolvedTileSet {
   readonly bound: BoundLayer;
   readonly subset: GridSubset;
   readonly format: Format;
   readonly selection: ParameterSelection;
   readonly set: TileSetKey;
-  /** The source is always queried, and nothing is kept. */
+  /** Every request queries the source, and nothing is cached. */
   readonly bypass?: true;
-  /** The caller's header, unchanged, for layers that pass it on; absent: no caller is waiting. */
+  /** The client's `Authorization` header, for layers that pass it on; absent: the work has no client. */
   readonly authorization?: string | null;
 }
 
@@ -24,7 +24,7 @@ export type CacheOutcome = 'HIT' | 'MISS' | 'STALE' | 'BYPASS';
 
 export interface CachedTile extends Omit<StoredTile, 'madeBy'> {
   readonly outcome: CacheOutcome;
-  /** Stretched from tiles of a lower zoom: never cached here, and by clients only for seconds. */
+  /** Stretched from tiles of a lower zoom: not cached here, and by clients only for seconds. */
   readonly standIn?: true;
   /** Drawn without a part that failed. */
   readonly incomplete?: true;
@@ -46,16 +46,16 @@ export interface RenewRequest {
   readonly mode: RenewMode;
   /** The id of the task; absent: a client's request. */
   readonly task?: number;
-  /** Token of its lease; a shared store stores nothing when the lease is lost. */
+  /** Token of the task's lease: a shared store refuses tiles once that is lost. */
   readonly lease?: number | undefined;
   readonly signal: AbortSignal;
-  /** Called for each request that leaves for the source's server, also when it fails. */
+  /** Called for each request that is sent to the source's server, even if it fails. */
   readonly sent?: (() => void) | undefined;
   /** Awaited before a request to the source. */
   readonly turn?: () => Promise<void>;
-  /** Called when the source has answered, before its answer is cut and stored. */
+  /** Called when the source has responded, before the response is cut and stored. */
   readonly answered?: () => void;
-  /** Called when the store refuses new tiles: whether to store them again, without another fetch. */
+  /** Called when the store refuses the tiles; true: try to store them again, without another fetch. */
   readonly storeAgain?: ((error: unknown) => Promise<boolean>) | undefined;
 }
 
@@ -78,9 +78,9 @@ export interface PipelineStatus {
   readonly memoryTierTiles: number;
 }
 
-/** Knows whether copies of tiles may be shown, where other nodes change tiles too. */
+/** Decides whether tiles in memory may be served, where other processes or nodes change tiles too. */
 export interface CopyGuard {
-  /** Synchronously, for every hit. */
+  /** Called for every hit. If false, `mayShow` decides. */
   isCurrent(): boolean;
   /** Queries the database if needed. */
   mayShow(): Promise<boolean>;
@@ -90,50 +90,47 @@ export interface CopyGuard {
   readonly forgotten?: (change: TileChange) => void;
 }
 
-/** Whether an `Authorization` header is for this server itself, and so for no other. */
+/** Whether an `Authorization` header has credentials of this server, which no other server may see. */
 export type OwnCredentials = (authorization: string) => Promise<boolean>;
 
-/** Steps: read the store, join a flight, read again, fetch the metatile, check, cut, store, respond. */
+/** A read: look up memory and store; join or start a flight: fetch the metatile, check, cut, respond, store. */
 export interface TilePipeline {
   /**
-   * Throws `tile-outside`; `tile-not-cached` where clients do not reach the source; `source-…` when the source fails
-   * without an older tile; `source-busy` when too many are waiting. An abort concerns its caller only: others still
-   * wait for the metatile. A tile in memory, or in a synchronous store, comes without a promise; failures come as
-   * rejections.
+   * Throws `tile-outside`; `tile-not-cached` where requests may not query the source; `source-…` if the source fails and
+   * no older tile may be served; `source-busy` if too many reads wait. An abort concerns only its caller, not others that
+   * wait for the metatile. Returns a tile without a promise if it is in memory or in a synchronous store.
    */
   read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): CachedTile | Promise<CachedTile>;
   /**
-   * Returns when the tiles are in the store. All tiles of the metatile are stored, so that neighbours show one
-   * picture. With `all` the source is queried after the call began, never before.
+   * Resolves when the tiles are in the store. All tiles of the metatile are stored, so that neighbours are cut from the
+   * same picture. With `all`, a flight that started before this call is not joined.
    */
   renew(request: RenewRequest): Promise<RenewResult>;
   /**
-   * Another process has replaced or removed these tiles: the memory tier drops them, and flights that are under way
-   * cache nothing. Later reads start again.
+   * Another process has replaced or removed these tiles: memory drops them, and current flights of them are outdated, so
+   * that they cache nothing and later reads start new ones.
    */
   forget(set: TileSetKey, z: number, rect: TileRect): void;
-  /**
-   * The same for places in every format and for all parameters, whatever a store lists; undefined: the whole layer.
-   */
+  /** As `forget`, for places in every format and for all parameters; undefined: for the whole layer. */
   forgetPlaces(layer: string, places: readonly TilePlace[] | undefined): void;
   /**
-   * Another process or node has changed tiles in the store: memory drops them, and caches no tiles of flights under
-   * way. `outdate`: the exact places are known, and those flights are outdated as by `forget`.
+   * Another process or node has changed tiles in the store: memory drops them, and does not cache those of current
+   * flights. `outdate`: the exact places are known, and those flights are outdated as by `forget`.
    */
   changedElsewhere(change: TileChange, how?: 'overtake' | 'outdate'): void;
-  /** From now on tiles in memory are shown only while the guard allows it. */
+  /** From now on, tiles in memory are served only while the guard allows it. */
   guardCopies(guard: CopyGuard): void;
-  /** From now on headers are passed on, except those of this server (`isOwn`); before, none is. */
+  /** From now on, `Authorization` headers are passed on, except this server's own (`isOwn`). Before, none is. */
   guardCredentials(isOwn: OwnCredentials): void;
   status(): PipelineStatus;
-  /** Aborts fetches, and waits for tiles of sent responses to be stored. */
+  /** Aborts fetches, and waits until tiles that were already fetched are stored. */
   close(): Promise<void>;
 }
 
 export const DEFAULT_PIPELINE_SETTINGS = {
   /** Bytes of tiles held in memory before the store; 0 holds none. */
   memoryTierBytes: 64 * 1024 * 1024,
-  /** Limit of reads that wait for sources, half of them for one; further ones are refused with `source-busy`. */
+  /** Limit of reads that wait for sources; a single source gets half of them. Further ones are refused (`source-busy`). */
   maxWaitingReads: 2000,
   /** Concurrent metatiles of one source: fetched, cut or stored. */
   maxFetchesPerSource: 32,
@@ -145,7 +142,7 @@ export const DEFAULT_PIPELINE_SETTINGS = {
   negativeTtlMs: 500,
   /** How long a blank metatile is cached that comes soon after a failure of its source. Milliseconds. */
   doubtfulBlankMs: 120_000,
-  /** How long a source may take, including the wait. Milliseconds. */
+  /** How long a flight may take until the source has responded, including its wait. Milliseconds. */
   flightDeadlineMs: 60_000,
   /** A warning about the store is not repeated within this time. Milliseconds. */
   warnIntervalMs: 60_000,

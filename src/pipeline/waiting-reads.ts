@@ -7,14 +7,14 @@ import type { ResolvedTileSet } from './tile-pipeline.ts';
 const BUSY_RETRY_SECONDS = 5;
 
 /**
- * Reads that wait for a source. A source may have as many as there are free places left: one slow source takes half
- * of them, several take equal shares, and a source without waiting reads always finds some free.
+ * Limits the reads that wait for sources. A source may have as many as there are free places left: a single slow source
+ * gets half of all, several get equal shares, and some places stay free for the others.
  */
 export class WaitingReads {
   readonly #most: number;
   readonly #counters: Pick<Counters, 'count'>;
   readonly #bySource = new WeakMap<TileSource, number>();
-  /** Lets readers of existing tiles be served between two that have to wait anyway. */
+  /** Yields to the event loop between reads that have to wait, so that hits are served in between. */
   readonly #turnstile = new Turnstile();
   #count = 0;
 
@@ -27,7 +27,7 @@ export class WaitingReads {
     return this.#count;
   }
 
-  /** Throws `source-busy` when the source has its maximum. */
+  /** Runs the work as a waiting read. Throws `source-busy` if the source has its maximum. */
   async during<Result>({ bound, set }: ResolvedTileSet, work: () => Promise<Result>): Promise<Result> {
     const source = bound.source();
     if (this.#of(source) >= this.#most - this.#count) {

@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib';
 import { TilewardenError } from '../domain/errors.ts';
 
 /**
- * Refuses faults that the decoder accepts: a PNG without its end, with a wrong checksum or with more frames, a GIF
- * without its trailer, a lossy WebP whose second half is filled with zeros.
+ * Refuses faults that the decoder accepts: a PNG without its end, with a wrong checksum or animated; a GIF without its
+ * trailer; a WebP that was truncated and padded with zeros.
  */
 export function checkStructure(bytes: Buffer, mediaType: ImageMediaType): void {
   if (mediaType === 'image/png') checkPng(bytes);
@@ -14,7 +14,7 @@ export function checkStructure(bytes: Buffer, mediaType: ImageMediaType): void {
 const GIF_TRAILER = 0x3b;
 const PNG_SIGNATURE_LENGTH = 8;
 const PNG_CHUNK_OVERHEAD = 12;
-/** Arithmetic coding never writes this many zeros in a row. */
+/** The arithmetic coding of lossy WebP never writes this many zeros in a row. */
 const ZERO_TAIL = 64;
 
 function checkPng(bytes: Buffer): void {
@@ -41,7 +41,7 @@ export type ImageMediaType = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/w
 
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** The format by the first bytes, regardless of the declared type; null: not a supported image. */
+/** The format by the first bytes, regardless of the declared type; null if it is not a supported image. */
 export function recogniseImage(bytes: Buffer): ImageMediaType | null {
   if (bytes.subarray(0, 8).equals(PNG_SIGNATURE)) return 'image/png';
   if (bytes[0] === 0xff && bytes[1] === 0xd8 && bytes[2] === 0xff) return 'image/jpeg';
@@ -52,7 +52,7 @@ export function recogniseImage(bytes: Buffer): ImageMediaType | null {
   return null;
 }
 
-/** Why an image may not enter the cache; for counting. */
+/** Why an image may not enter the cache; a label of metrics. */
 type RefusalReason =
   | 'empty'
   | 'service-exception'
@@ -78,7 +78,7 @@ const MESSAGES: Readonly<Record<RefusalReason, string>> = {
   'other-value': 'The map source drew another value of a dimension than was asked for.',
 };
 
-/** `detail` is for the log, `text` for callers with a role: neither reaches the client of a tile. */
+/** `detail` is for the log, `text` for callers with a role: neither is sent to clients of tiles. */
 export function refuseImage(
   reason: RefusalReason,
   detail?: unknown,

@@ -2,7 +2,7 @@ import { decodeImage, type RasterImage } from './decode-image.ts';
 import { encodeImage } from './encode-image.ts';
 
 export interface ImageDifference {
-  /** Largest difference of a channel, 0 to 255; colours are weighted by their opacity. */
+  /** Largest difference of a channel, 0 to 255, with colours weighted by their opacity. */
   readonly largest: number;
   /** Share of pixels with a channel that differs by more than the tolerance. */
   readonly share: number;
@@ -11,10 +11,10 @@ export interface ImageDifference {
 }
 
 const MAX_PIXELS = 4096 * 4096;
-/** 0xAABBGGRR. */
+/** Opaque red, 0xAABBGGRR. */
 const RED = 0xff0000ff;
 
-/** Null: they have different sizes. Throws `source-bad-answer` for invalid pictures. */
+/** Null for pictures of different sizes. Throws `source-bad-answer` for invalid ones. */
 export async function compareImages(
   one: Buffer,
   other: Buffer,

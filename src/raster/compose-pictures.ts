@@ -7,12 +7,12 @@ import { decodeImage } from './decode-image.ts';
 import { isSmallPng, loadSmallPng } from './decode-tile.ts';
 import { MAX_HELD_BYTES } from './encode-image.ts';
 
-/** Pixels that are decoded and drawn in one turn of the event loop: about a millisecond. */
+/** Pixels decoded and drawn in one turn of the event loop: about a millisecond. */
 const PIXELS_PER_TURN = 125_000;
 
 /**
- * Draws one composition at a time, all of them in the same memory. What the image library decodes, on other threads, it
- * decodes before. Pictures outside the canvas are not decoded.
+ * Draws the pictures of composed layers, one composition at a time, because they share one canvas. `prepare` comes before
+ * that turn, so that pictures which the image library decodes on its threads are decoded concurrently.
  */
 export function createComposer(): Composer {
   const drawing = new Semaphore(1);

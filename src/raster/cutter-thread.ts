@@ -10,7 +10,7 @@ channelToParent(errorCopier).handle(CUT, async ({ job }) =>
   packMetatile(await cutter.cut({ ...job, picture: withBuffer(job.picture) })),
 );
 
-/** A Buffer arrives as a plain array of bytes. */
+/** Between threads, a Buffer is copied as a Uint8Array. */
 function withBuffer(picture: Picture): Picture {
   if (picture.kind === 'encoded') return { ...picture, bytes: bufferOf(picture.bytes) };
   return picture.kind === 'pixels' ? { ...picture, pixels: bufferOf(picture.pixels) } : picture;

@@ -16,17 +16,17 @@ export {
 
 export interface DecodeLimits {
   readonly maxPixels: number;
-  /** Refuses any other size before a pixel is decoded. */
+  /** Another size is refused before decoding. */
   readonly size?: { readonly width: number; readonly height: number };
 }
 
-/** Decodes every pixel to RGBA. Incomplete, animated or too large images are refused as `source-bad-answer`. */
+/** Decodes an image to RGBA. Throws `source-bad-answer` for incomplete, animated or too large ones. */
 export async function decodeImage(bytes: Buffer, limits: DecodeLimits): Promise<RasterImage> {
   const { width, height, data } = await decode(bytes, limits, (image) => image.ensureAlpha());
   return { width, height, pixels: data };
 }
 
-/** The same, with alpha only where the image has it. */
+/** As `decodeImage`, without adding alpha to an image that has none. */
 export async function decodeSamples(bytes: Buffer, limits: DecodeLimits): Promise<Samples> {
   return await decode(bytes, limits, (image) => image);
 }
@@ -60,10 +60,10 @@ function checkMetadata({ width, height, pages }: Metadata, limits: DecodeLimits)
 
 type ImageLibrary = typeof sharp;
 
-/** Loaded when first needed: cutting ordinary PNG does not need its 30 MB and a tenth of a second. */
+/** Loads sharp when first needed: cutting ordinary PNG does without its 30 MB and tenth of a second. */
 export async function imageLibrary(): Promise<ImageLibrary> {
   const { default: library } = await import('sharp');
-  // The library caches operations for repeats; ours are never repeated.
+  // sharp caches operations, but ours never repeat.
   library.cache(false);
   return library;
 }

@@ -10,10 +10,10 @@ interface PictureSize {
   readonly height: number;
 }
 
-/** Limit of pictures that are decoded on this thread: two milliseconds of work. */
+/** Limit for decoding on the calling thread: two milliseconds of work. */
 const MAX_PIXELS = 512 * 512;
 
-/** A picture of exactly this size as RGBA; `clear` becomes transparent. */
+/** Decodes a picture of exactly this size to RGBA; the colour `clear` becomes transparent. */
 export async function decodeTile(
   bytes: Buffer,
   size: PictureSize,
@@ -29,12 +29,12 @@ export async function decodeTile(
   return Buffer.from(held.samples.data);
 }
 
-/** Whether it may be decoded on this thread, if it is a picture of this size. */
+/** Whether a picture of this size may be decoded on the calling thread. */
 export function isSmallPng(bytes: Buffer, { width, height }: PictureSize): boolean {
   return width * height <= MAX_PIXELS && recogniseImage(bytes) === 'image/png';
 }
 
-/** Small PNG take a tenth of the time that the image library needs for them. False: it is not one of this size. */
+/** Loads a small PNG in a tenth of the image library's time. False if it is unusual, damaged or of another size. */
 export function loadSmallPng(pixels: Pixels, bytes: Buffer, size: PictureSize): boolean {
   const png = isSmallPng(bytes, size) ? readOrdinaryPng(bytes, size.width, size.height) : null;
   return png !== null && pixels.loadPng(png, 1, 1);

@@ -15,30 +15,33 @@ import {
   warpLayer,
 } from './warp-layer.ts';
 
+// Draws a map from tiles, band by band from the top down: tiles are decoded a row at a time, resampled or warped to the
+// pixels of the map, and the layers laid over each other.
+
 /** The part of one side of a map that tiles cover. */
 export interface MapAxis extends ResampleAxis {
-  /** Its first pixel; `origin` is where that begins in the tiles, and `length` how many there are. */
+  /** The first covered pixel of the map; `origin` is its position in the tiles, `length` the count of covered pixels. */
   readonly first: number;
 }
 
 export interface MapLayer {
   readonly across: MapAxis;
   readonly down: MapAxis;
-  /** Pixels of a tile. */
+  /** Size of a tile in pixels. */
   readonly width: number;
   readonly height: number;
   readonly rect: TileRect;
 }
 
 export interface MapDrawing {
-  /** The first at the bottom. None makes an empty picture. */
+  /** From bottom to top. Without layers the picture is empty. */
   readonly layers: readonly (MapLayer | WarpedLayer)[];
   readonly width: number;
   readonly height: number;
   readonly format: Format;
-  /** Shown where the layers are transparent; null: nothing. */
+  /** Shown where the layers are transparent; null for transparency. */
   readonly background: Colour | null;
-  /** As in `AreaMask`: the part that is shown; all when absent. */
+  /** An `AreaMask` of the part that is shown; absent: all of it. */
   readonly mask?: Uint8Array;
 }
 
@@ -48,19 +51,19 @@ export interface DrawnMap {
   readonly digest: string;
 }
 
-/** Tiles of a layer, encoded, in the same order; layers count from 0. */
+/** Returns encoded tiles in the order of `tiles`; `layer` is an index of `layers`. */
 export type ReadTiles = (layer: number, tiles: readonly TilePosition[]) => Promise<readonly Buffer[]>;
 
-/** Rejects with what `read` throws and with the signal's reason, which is checked between bands. */
+/** Rejects with an error of `read`, or with the reason of an abort, which is checked between bands. */
 export type DrawMap = (drawing: MapDrawing, read: ReadTiles, signal: AbortSignal) => Promise<DrawnMap>;
 
-/** Rows of tiles that are decoded concurrently, of all maps together: one core stays free to serve hits. */
+/** Rows of tiles decoded concurrently for all maps together: one core stays free to serve hits. */
 const DECODES_AT_ONCE = 1;
-/** Rows of source pixels that are processed together. Aborts are noticed between two bands. */
+/** Rows of source pixels in a band. */
 const SOURCE_ROWS_PER_BAND = 128;
 const BYTES_PER_PIXEL = 4;
 
-/** Draws on the calling thread, which copies pixels for milliseconds at a time. `openMapThread` uses another thread. */
+/** Draws on the calling thread and blocks it for milliseconds at a time. `openMapThread` uses another thread. */
 export function createMapDrawer(): DrawMap {
   const decoding = new Semaphore(DECODES_AT_ONCE);
   return async (drawing, read, signal) => {
@@ -70,16 +73,16 @@ export function createMapDrawer(): DrawMap {
         const encoded = await read(at, tiles);
         return await decoding.during(() => decodeStrip(encoded, layer, rim), signal);
       };
-      return 'across' in layer ? followLayer(layer, decode) : warpLayer(layer, drawing, decode, signal);
+      return 'across' in layer ? resampleLayer(layer, decode) : warpLayer(layer, drawing, decode, signal);
     });
-    const picture = await stack(drawing, shows, signal);
+    const picture = await drawBands(drawing, shows, signal);
     if (drawing.mask) applyMask(picture.pixels, drawing.mask);
     const bytes = await encodeMap(picture, drawing.format, drawing.background);
     return { bytes, digest: createHash('sha1').update(bytes).digest('hex') };
   };
 }
 
-async function stack(
+async function drawBands(
   { width, height, layers }: MapDrawing,
   shows: readonly ShowBand[],
   signal: AbortSignal,
@@ -100,8 +103,7 @@ async function stack(
   return picture;
 }
 
-/** The pixels of a layer band by band, from the top down; null where it has none. */
-function followLayer(layer: MapLayer, decode: DecodeTiles): ShowBand {
+function resampleLayer(layer: MapLayer, decode: DecodeTiles): ShowBand {
   const strips = new Map<number, RasterImage>();
   const { across, down } = layer;
   return async (band) => {
@@ -124,7 +126,7 @@ function followLayer(layer: MapLayer, decode: DecodeTiles): ShowBand {
   };
 }
 
-/** Rows beyond the tiles repeat the outermost ones, so that the edge is not half transparent. */
+/** Rows beyond the tiles repeat the outermost one, so that interpolation leaves the edge opaque. */
 async function readPixelRows(
   { height, rect }: MapLayer,
   { from, to }: { readonly from: number; readonly to: number },
@@ -134,8 +136,8 @@ async function readPixelRows(
   const rows = rect.maxY - rect.minY + 1;
   const tilesOf = (strip: number) =>
     Array.from({ length: rect.maxX - rect.minX + 1 }, (_, x) => ({ x: rect.minX + x, y: rect.minY + strip }));
-  const within = (row: number) => Math.min(Math.max(row, 0), rows * height - 1);
-  const stripOf = (row: number) => Math.floor(within(row) / height);
+  const clampRow = (row: number) => Math.min(Math.max(row, 0), rows * height - 1);
+  const stripOf = (row: number) => Math.floor(clampRow(row) / height);
   for (const known of strips.keys()) if (known < stripOf(from)) strips.delete(known);
   for (let strip = stripOf(from); strip <= stripOf(to - 1); strip++) {
     if (!strips.has(strip)) strips.set(strip, await decode(tilesOf(strip)));
@@ -146,16 +148,16 @@ async function readPixelRows(
     const strip = strips.get(stripOf(row));
     if (!strip) continue;
     ({ width } = strip);
-    const start = (within(row) % height) * width * BYTES_PER_PIXEL;
+    const start = (clampRow(row) % height) * width * BYTES_PER_PIXEL;
     pixels.push(strip.pixels.subarray(start, start + width * BYTES_PER_PIXEL));
   }
   return { width, height: pixels.length, pixels: Buffer.concat(pixels) };
 }
 
 /**
- * Tiles side by side as one picture, with `rim` pixels more on the left and on the right that are like the outermost
- * ones. One call of the library for all of them, off the main thread: one for each tile costs that thread more than
- * the copying does. Refused as `source-bad-answer` when a tile cannot be decoded or has another size.
+ * Decodes tiles side by side as one picture, with the outermost columns repeated `rim` times. A single call of the image
+ * library, which works on its own threads: a call for each tile would cost this thread more than copying. Throws
+ * `source-bad-answer` if a tile cannot be decoded or has another size.
  */
 export async function decodeStrip(
   tiles: readonly Buffer[],
@@ -189,7 +191,7 @@ function emptyImage(width: number, height: number): RasterImage {
   return { width, height, pixels: Buffer.alloc(width * height * BYTES_PER_PIXEL) };
 }
 
-/** Copies an image into another, which is changed; it must fit there. */
+/** Copies an image into `onto`, where it must fit. */
 function placeImage(onto: RasterImage, image: RasterImage, left: number, top: number): void {
   const rowBytes = image.width * BYTES_PER_PIXEL;
   if (image.width === onto.width) {
@@ -202,7 +204,7 @@ function placeImage(onto: RasterImage, image: RasterImage, left: number, top: nu
   }
 }
 
-/** `top` on `bottom`, both of one size; off the main thread. */
+/** `top` over `bottom`, both of the same size; on the image library's threads. */
 export async function layOver(bottom: RasterImage, top: RasterImage): Promise<RasterImage> {
   const { width, height } = bottom;
   const raw = { width, height, channels: 4 } as const;

@@ -16,16 +16,16 @@ import { isOpaque } from './single-colour.ts';
 const JPEG_BACKGROUND = '#ffffff';
 
 export const JPEG_QUALITY = 80;
-/** Limit of a palette. */
+/** Colours of a palette. */
 const MAX_COLOURS = 256;
 
-/** Bytes of pixels that are held from one picture to the next; larger memory is freed. */
+/** Bytes of WebAssembly memory that are reused for the next picture; larger memory is freed. */
 export const MAX_HELD_BYTES = 64 * 1024 * 1024;
 let held: Pixels | null = null;
 
 export type ImageWriter = (image: Sharp, encoding: Encoding) => Sharp;
 
-/** Settings of the image library, by format. Their cost is in docs/decisions/0192-pixels-in-webassembly.md. */
+/** Settings of the image library by format; docs/decisions/0192-pixels-in-webassembly.md has their cost. */
 export const WRITERS: Readonly<Record<string, ImageWriter>> = {
   'image/png8': (image, { dither = 0 }) => image.png({ palette: true, effort: 1, dither }),
   'image/jpeg': (image, { quality = JPEG_QUALITY }) => image.jpeg({ quality, optimiseCoding: false }),
@@ -49,7 +49,7 @@ export function isPng(mediaType: string): boolean {
   return mediaType === 'image/png' || mediaType === 'image/png8' || mediaType === 'image/png24';
 }
 
-/** Memory for all pictures of a thread that are used synchronously: new memory for each would be slow to collect. */
+/** Memory for pictures that a thread uses synchronously, shared because new memory for each is slow to collect. */
 export function heldPixels(): Pixels {
   if (!held || held.bytes > MAX_HELD_BYTES) held = new Pixels();
   return held;
@@ -61,7 +61,7 @@ function wholePng(image: RasterImage, part: ImagePart, encoding: Encoding): Buff
   return encodePng(pixels, part, pixels.index(part), encoding);
 }
 
-/** `colours`: their number in the part, which was indexed last. Null: there are too many for the format. */
+/** `colours`: the value of `index` for this part, called last. Null if they are too many for the format. */
 export function encodePng(
   pixels: Pixels,
   part: ImagePart,
@@ -73,7 +73,7 @@ export function encodePng(
   return mediaType === 'image/png8' ? null : pixels.trueColourPng(part);
 }
 
-/** Encodes by the image library, off this thread; transparent pixels become white in a JPEG. */
+/** Encodes by the image library, on its threads; transparent pixels become white in a JPEG. */
 export async function writePart(samples: Samples, part: ImagePart, encoding: Encoding): Promise<Buffer> {
   const { mediaType, colors = MAX_COLOURS, dither = 0 } = encoding;
   const write = WRITERS[mediaType];

@@ -11,7 +11,7 @@ export type Colour = readonly [number, number, number];
 
 const trueColour: ImageWriter = (image) => image.png({ compressionLevel: 3, adaptiveFiltering: false });
 
-/** As for tiles, except PNG: a map has any size and is made once, so the library writes it, off the main thread. */
+/** As for tiles, except that the image library writes PNG too, on its threads: a map may be large and is made once. */
 const MAP_WRITERS: typeof WRITERS = {
   ...WRITERS,
   'image/png': trueColour,
@@ -20,7 +20,7 @@ const MAP_WRITERS: typeof WRITERS = {
   'image/gif': (image) => image.gif({ effort: 1, dither: 0 }),
 };
 
-/** Encodes a picture of any size; transparent pixels show `background`, or nothing when that is null. */
+/** Encodes a picture of any size; transparent pixels show `background`, unless that is null. */
 export async function encodeMap(
   image: RasterImage,
   format: Format,
@@ -46,7 +46,7 @@ async function writeMap(image: Sharp, format: Format, background: Colour | null)
 
 const FONT_FILE = '@fontsource/inter/files/inter-latin-400-normal.woff';
 const MARGIN = 4;
-/** Below this no word is readable. */
+/** A smaller picture has no room for a readable word. */
 const MIN_SIDE = 16;
 const MAX_CHARACTERS = 1000;
 
@@ -59,16 +59,16 @@ export interface TextPicture {
   readonly background: Colour | null;
 }
 
-/** A picture with as much of the text as fits into it, in black on white; off the main thread. */
+/** A picture with as much of the text as fits, black on white; drawn on the image library's threads. */
 export async function drawText({ text, width, height, format, background }: TextPicture): Promise<Buffer> {
-  const input = await writtenText(text, width - 2 * MARGIN, height - 2 * MARGIN);
+  const input = await renderText(text, width - 2 * MARGIN, height - 2 * MARGIN);
   const sharp = await imageLibrary();
   const canvas = sharp({ create: { width, height, channels: 4, background: '#00000000' } });
   const picture = input ? canvas.composite([{ input, left: MARGIN, top: MARGIN }]) : canvas;
   return await writeMap(picture, format, background);
 }
 
-async function writtenText(text: string, width: number, height: number): Promise<Buffer | null> {
+async function renderText(text: string, width: number, height: number): Promise<Buffer | null> {
   if (width < MIN_SIDE || height < MIN_SIDE || text.trim() === '') return null;
   const sharp = await imageLibrary();
   const { data, info } = await sharp({

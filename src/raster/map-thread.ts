@@ -6,20 +6,20 @@ import { DRAW_MAP, LEAVE_MAP, READ_TILES, unpackTiles } from './thread-messages.
 const channel = channelToParent(errorCopier);
 const draw = createMapDrawer();
 
-const leaving = new Map<number, AbortController>();
+const aborters = new Map<number, AbortController>();
 
-channel.handle(LEAVE_MAP, (map) => leaving.get(map)?.abort());
+channel.handle(LEAVE_MAP, (map) => aborters.get(map)?.abort());
 
 channel.handle(DRAW_MAP, async ({ map, drawing }) => {
-  const gone = new AbortController();
-  leaving.set(map, gone);
+  const aborter = new AbortController();
+  aborters.set(map, aborter);
   const read: ReadTiles = async (layer, tiles) =>
     unpackTiles(await channel.ask(READ_TILES, { map, layer, tiles }));
   try {
-    const { bytes, digest } = await draw(drawing, read, gone.signal);
-    // The image library's memory cannot be transferred.
+    const { bytes, digest } = await draw(drawing, read, aborter.signal);
+    // A copy, because the image library's memory cannot be transferred to another thread.
     return { bytes: new Uint8Array(bytes), digest };
   } finally {
-    leaving.delete(map);
+    aborters.delete(map);
   }
 });

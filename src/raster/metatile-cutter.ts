@@ -24,15 +24,15 @@ import { encodeImage, encodePng, isPng, JPEG_QUALITY, MAX_HELD_BYTES, writePart 
 import { isOpaque, singleColour, transparentColour, visible } from './single-colour.ts';
 import type { CutJob, CutTile, CutterCounts, TileCutter } from './tile-cutter.ts';
 
-/** Characters of a server's error text that are kept for the log. */
+/** Characters of a map server's error text in the log. */
 const EXCERPT_LENGTH = 500;
 const SNIFFED_BYTES = 1024;
-/** An image with this many times the requested pixels is an attack or a mistake of another kind than a wrong size. */
+/** From this many times the requested pixels, an image counts as `oversized` rather than `wrong-size`. */
 const OVERSIZED_FACTOR = 4;
 
 /**
- * The first half of the gate between a server and the cache: the format by the first bytes. Anything but an image of
- * the declared type is `source-bad-answer` with a reason; the server's text is in `cause` and `upstream` only.
+ * The first half of the gate between a map server and the cache: checks the format by the first bytes. Throws
+ * `source-bad-answer` for anything but an image of the declared type, with the server's text in `cause` and `upstream`.
  */
 export function checkType(bytes: Buffer, declaredMediaType: string | null): ImageMediaType {
   if (bytes.length === 0) throw refuseImage('empty');
@@ -69,18 +69,18 @@ function kindOfText(start: string): 'html' | 'service-exception' | 'not-an-image
 }
 
 const PIXEL_BYTES = 4;
-/** Bytes of tiles that are kept for repeats of the same response or the same pixels. */
+/** Bytes of tiles that are kept for equal responses and for equal pixels. */
 const KEPT_ANSWERS = 2 * 1024 * 1024;
 const KEPT_TILES = 2 * 1024 * 1024;
 /** Approximate cost of an entry besides its bytes. */
 const ENTRY_BYTES = 500;
 const KEPT_COLOURS = 512;
-/** Types of single tiles that stay as they came: a second encoding loses quality, and of a PNG its palette. */
+/** Types whose single tiles are kept unchanged: encoding again would lose quality or, for PNG, the palette. */
 const KEPT_TYPES: readonly string[] = ['image/jpeg', 'image/webp', 'image/avif', 'image/png'];
 
 type EncodedPicture = Extract<CutJob['picture'], { kind: 'encoded' }>;
 
-/** Cuts on the thread that calls it, some milliseconds at a time; `openCutterThread` has one of its own. */
+/** Cuts on the calling thread and blocks it for some milliseconds; `openCutterThread` uses another thread. */
 export class MetatileCutter implements TileCutter {
   #pixels = new Pixels();
   #jpegs: JpegCutter | null = null;
@@ -111,13 +111,13 @@ export class MetatileCutter implements TileCutter {
     return Array.from({ length: grid.columns * grid.rows }, () => tile);
   }
 
-  /** Cuts pixels drawn by one of our own sources. */
+  /** Cuts pixels that one of our own sources has drawn. */
   async #cutOwn({ grid, format }: CutJob, image: RasterImage): Promise<CutTile[]> {
     const { width, height } = sizeOf(grid);
     const fits = image.width === width && image.height === height;
     if (!fits || image.pixels.length !== width * height * PIXEL_BYTES) throw refuseImage('wrong-size');
     if (!isMadeHere(format.mediaType)) return await this.#writeTiles(grid, format, samplesOf(image));
-    const pixels = this.#room();
+    const pixels = this.#memory();
     pixels.load(image, grid.tileWidth, grid.tileHeight);
     return await this.#encodeTiles(grid, format, pixels);
   }
@@ -127,7 +127,7 @@ export class MetatileCutter implements TileCutter {
     const isOneTile =
       grid.columns === 1 && grid.rows === 1 && Object.values(grid.gutter).every((side) => side === 0);
     const { mediaType: type } = format;
-    const asItCame = isOneTile && imageType === type && KEPT_TYPES.includes(type) && isUsual(format);
+    const asItCame = isOneTile && imageType === type && KEPT_TYPES.includes(type) && hasNoOptions(format);
     if (imageType === 'image/jpeg' && type === 'image/jpeg' && !asItCame) {
       const cut = await this.#cutJpeg(grid, bytes, format);
       if (cut) return cut;
@@ -153,7 +153,7 @@ export class MetatileCutter implements TileCutter {
     return await Promise.all(tiles);
   }
 
-  /** Ordinary PNG is read here, in a third of the library's time; the library reads everything else. */
+  /** Decodes ordinary PNG in a third of the image library's time, and leaves everything else to the library. */
   async #cutInMemory(
     grid: CutGrid,
     format: Encoding,
@@ -163,22 +163,22 @@ export class MetatileCutter implements TileCutter {
   ): Promise<CutTile[]> {
     const { width, height } = sizeOf(grid);
     const png = imageType === 'image/png' ? readOrdinaryPng(bytes, width, height) : null;
-    if (!png || !this.#room().loadPng(png, grid.tileWidth, grid.tileHeight)) {
+    if (!png || !this.#memory().loadPng(png, grid.tileWidth, grid.tileHeight)) {
       const image = await decodeImage(bytes, limitsFor(width, height));
-      this.#room().load(image, grid.tileWidth, grid.tileHeight);
+      this.#memory().load(image, grid.tileWidth, grid.tileHeight);
     }
-    // No other work runs between the loading and the end of the encoding: all pictures share one memory.
+    // No `await` between loading and encoding: all pictures share this memory.
     if (asItCame) return [tileAsItCame(bytes, this.#pixels.samples)];
     return await this.#encodeTiles(grid, format, this.#pixels);
   }
 
-  /** The memory for the pixels of a picture; a new one if it has grown too large. */
-  #room(): Pixels {
+  /** The shared memory for pixels, replaced once it has grown too large. */
+  #memory(): Pixels {
     if (this.#pixels.bytes > MAX_HELD_BYTES) this.#pixels = new Pixels();
     return this.#pixels;
   }
 
-  /** As PNG, or as JPEG if opaque and the format is mixed. When this returns, the next image may be loaded. */
+  /** Encodes as PNG, or opaque tiles of a mixed format as JPEG. When it returns, the next image may be loaded. */
   #encodeTiles(grid: CutGrid, format: Encoding, pixels: Pixels): Promise<CutTile[]> {
     const { samples } = pixels;
     return Promise.all(
@@ -230,34 +230,26 @@ export class MetatileCutter implements TileCutter {
     const known = this.#plainTiles.get(key);
     if (known) return known;
     this.counts.encodes++;
-    const result = encodePlainTile(tileWidth, tileHeight, format, colour);
+    const image = filledImage(tileWidth, tileHeight, colour);
+    const result = encodeImage(image, format).then((bytes) => tileOf(bytes, colour));
     this.#plainTiles.set(key, result, 1);
     result.catch(() => this.#plainTiles.delete(key));
     return result;
   }
 }
 
-/** PNG, and formats mixed with it; the library encodes all others. */
+/** Whether tiles are encoded here: PNG and formats mixed with it. The image library encodes all others. */
 function isMadeHere(mediaType: string): boolean {
   return isPng(mediaType) || isMixed(mediaType);
 }
 
 /** Whether the layer sets no options of the format. */
-function isUsual(format: Encoding): boolean {
+function hasNoOptions(format: Encoding): boolean {
   return encodingOptions(format.mediaType).every((option) => format[option] === undefined);
 }
 
 function keyOfEncoding({ mediaType, quality, lossless, colors, dither }: Encoding): string {
   return [mediaType, quality, lossless, colors, dither].join(' ');
-}
-
-async function encodePlainTile(
-  width: number,
-  height: number,
-  format: Encoding,
-  colour: number,
-): Promise<CutTile> {
-  return tileOf(await encodeImage(filledImage(width, height, colour), format), colour);
 }
 
 async function writeWhole(samples: Samples, format: Encoding): Promise<CutTile> {

@@ -5,7 +5,7 @@ import { spawnThread } from '../lib/spawn-thread.ts';
 import { CUT, unpackMetatile } from './thread-messages.ts';
 import type { TileCutter } from './tile-cutter.ts';
 
-/** Cuts on a thread of its own, for processes whose event loop serves clients. It starts with the first metatile. */
+/** Cuts on a separate thread, for processes whose event loop serves clients. It starts with the first metatile. */
 export function openCutterThread(log: Logger): TileCutter {
   const thread = openThread({
     start: () => spawnThread(import.meta.url, 'cutter-thread'),

@@ -6,8 +6,8 @@ import type { DrawMap, ReadTiles } from './draw-map.ts';
 import { DRAW_MAP, LEAVE_MAP, packTiles, READ_TILES } from './thread-messages.ts';
 
 /**
- * Draws on a thread of its own, for processes whose event loop serves clients: a large map is some hundred megabytes of
- * pixels to copy and collect. It starts with the first map.
+ * Draws on a separate thread, for processes whose event loop serves clients: a large map is some hundred megabytes of
+ * pixels to copy. It starts with the first map, and reads tiles through this process.
  */
 export function openMapThread(log: Logger): { readonly draw: DrawMap; close(): Promise<void> } {
   const readers = new Map<number, ReadTiles>();
@@ -24,13 +24,13 @@ export function openMapThread(log: Logger): { readonly draw: DrawMap; close(): P
   });
 
   return {
-    /** After an abort rejects only when the thread has stopped, so that callers count the maps being drawn. */
+    /** After an abort, rejects only once the thread has stopped drawing, so that callers' limits on maps hold. */
     async draw(drawing, read, signal) {
       signal.throwIfAborted();
       const map = ++lastMap;
-      const leave = () => thread.tell(LEAVE_MAP, map);
+      const abortDrawing = () => thread.tell(LEAVE_MAP, map);
       readers.set(map, read);
-      signal.addEventListener('abort', leave, { once: true });
+      signal.addEventListener('abort', abortDrawing, { once: true });
       try {
         const { bytes, digest } = await thread.ask(DRAW_MAP, { map, drawing });
         return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), digest };
@@ -38,7 +38,7 @@ export function openMapThread(log: Logger): { readonly draw: DrawMap; close(): P
         signal.throwIfAborted();
         throw error;
       } finally {
-        signal.removeEventListener('abort', leave);
+        signal.removeEventListener('abort', abortDrawing);
         readers.delete(map);
       }
     },

@@ -3,7 +3,7 @@ import type { RasterImage } from './decode-image.ts';
 
 type Colour = readonly [red: number, green: number, blue: number, alpha: number];
 
-/** Pixels of nearly one colour. */
+/** Pixels of nearly the same colour. */
 interface Bucket {
   count: number;
   readonly sums: [number, number, number, number];
@@ -12,7 +12,7 @@ interface Bucket {
 interface Box {
   readonly buckets: readonly Bucket[];
   readonly mean: Colour;
-  /** The channel in which its pixels differ most, and by how much in all. */
+  /** The channel in which its pixels differ most, and the sum of their squared differences from the mean. */
   readonly axis: number;
   readonly spread: number;
 }
@@ -20,13 +20,13 @@ interface Box {
 const CHANNELS = [0, 1, 2, 3] as const;
 /** Weights of the channels: wrong opacity is more visible than a wrong shade. */
 const WEIGHTS: Colour = [1, 1, 1, 4];
-/** Five bits of red, green and blue, four of alpha; 15 is opaque. */
+/** A key has five bits each of red, green and blue, and four of alpha, where 15 is opaque. */
 const KEYS = 2 ** 19;
 
 /**
- * The same picture in at most `most` colours, counting transparent as one. The image library rounds a limit up to a
- * power of two. Boxes of colours are halved where their pixels differ most. `dither`: share of an error that goes to
- * the neighbours, 0 to 1.
+ * The same picture in at most `most` colours, counting transparent as one: the image library would round that limit up
+ * to a power of two. Median cut: the box of colours that differ most is halved until there are enough. `dither`: share
+ * of an error, 0 to 1, that is spread to neighbours.
  */
 export function reduceColours(
   { pixels, width, height }: RasterImage,
@@ -37,7 +37,7 @@ export function reduceColours(
   const palette = paletteOf([...buckets.values()], most);
   const result = Buffer.alloc(pixels.length);
   const known = new Int16Array(KEYS).fill(-1);
-  // Errors of this row and of the next, with a pixel more at both ends.
+  // Errors carried to this row and the next, with one more pixel at both ends.
   let errors = new Float32Array((width + 2) * 4);
   for (let y = 0; y < height; y++) {
     const below = new Float32Array((width + 2) * 4);
@@ -60,7 +60,7 @@ export function reduceColours(
   return { pixels: result, width, height };
 }
 
-/** Floyd and Steinberg's sixteenths; `at` is the left neighbour's. */
+/** Floyd–Steinberg dithering. `at`: the index of the left neighbour. */
 function spreadError(errors: Float32Array, below: Float32Array, at: number, error: number): void {
   errors[at + 8] = (errors[at + 8] ?? 0) + (error * 7) / 16;
   below[at] = (below[at] ?? 0) + (error * 3) / 16;

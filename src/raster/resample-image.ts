@@ -1,28 +1,28 @@
 import { copyPart, type ImagePart, imageLibrary, type RasterImage, samplesOf } from './decode-image.ts';
 
-/** The source pixels of an output, along one axis. */
+/** How output pixels map to source pixels along one axis. */
 export interface ResampleAxis {
-  /** Where the first output pixel begins, in source pixels. */
+  /** Start of the first output pixel, in source pixels. */
   readonly origin: number;
-  /** Source pixels to an output pixel. */
+  /** Source pixels per output pixel. */
   readonly scale: number;
-  /** Output pixels. */
+  /** Count of output pixels. */
   readonly length: number;
 }
 
 /** Stronger reductions use only some of the pixels. */
 const MAX_REDUCTION = 16;
-/** A source pixel wider than any map shows no detail: it is not enlarged further. */
+/** Limit of enlargement: a source pixel is then wider than any map. */
 const MIN_SCALE = 1e-4;
-/** Pixels of an intermediate picture along an axis that is enlarged so much that the library would waste work. */
+/** Pixels of an intermediate picture along a strongly enlarged axis, where the library would otherwise waste work. */
 const STEP_PIXELS = 1024;
 
-/** Pixels of the source that are read beyond either end of an axis; the source must have them. */
+/** Source pixels that are read beyond either end of an axis; the source must have them. */
 export function reachOf(scale: number): number {
   return 2 * Math.min(Math.ceil(scale), MAX_REDUCTION);
 }
 
-/** Resamples off the main thread. Colours are weighted by their opacity. */
+/** Resamples on the image library's threads. Colours are weighted by their opacity. */
 export async function resampleImage(
   source: RasterImage,
   across: ResampleAxis,
@@ -33,18 +33,18 @@ export async function resampleImage(
     return cut(source, part);
   }
   const [x, y] = [viewOf(across, source.width), viewOf(down, source.height)];
-  const [stepX, stepY] = [stepOf(x), stepOf(y)];
+  const [stepX, stepY] = [intermediateAxis(x), intermediateAxis(y)];
   if (!stepX && !stepY) return await interpolate(source, x, y);
-  const [overX, overY] = [stepX ?? untouched(x), stepY ?? untouched(y)];
+  const [overX, overY] = [stepX ?? unscaled(x), stepY ?? unscaled(y)];
   const between = await resampleImage(source, overX, overY);
-  return await resampleImage(between, seenFrom(overX, x), seenFrom(overY, y));
+  return await resampleImage(between, relativeTo(overX, x), relativeTo(overY, y));
 }
 
 function isCut({ origin, scale }: ResampleAxis): boolean {
   return scale === 1 && Number.isInteger(origin);
 }
 
-/** An axis with the part of the source that matters to it. */
+/** An axis with the part of the source that it reads. */
 interface View extends ResampleAxis {
   readonly from: number;
   readonly size: number;
@@ -57,23 +57,23 @@ function viewOf({ origin, length, ...axis }: ResampleAxis, side: number): View {
   return { origin, scale, length, from, size: to - from };
 }
 
-/** The library computes the whole view, even if few pixels of it are needed. Null: little is wasted. */
-function stepOf({ length, scale, from, size }: View): ResampleAxis | null {
+/** An intermediate step, because the library computes the whole view even if few of its pixels are used. Null if most are. */
+function intermediateAxis({ length, scale, from, size }: View): ResampleAxis | null {
   if (size / scale <= 2 * length + 2 * STEP_PIXELS) return null;
   return { origin: from, scale: size / STEP_PIXELS, length: STEP_PIXELS };
 }
 
-function untouched({ from, size }: View): ResampleAxis {
+function unscaled({ from, size }: View): ResampleAxis {
   return { origin: from, scale: 1, length: size };
 }
 
-function seenFrom(step: ResampleAxis, { origin, scale, length }: ResampleAxis): ResampleAxis {
+function relativeTo(step: ResampleAxis, { origin, scale, length }: ResampleAxis): ResampleAxis {
   return { origin: (origin - step.origin) / step.scale, scale: scale / step.scale, length };
 }
 
 async function interpolate({ width, height, pixels }: RasterImage, x: View, y: View): Promise<RasterImage> {
   const reduced = { width: reducedTo(x), height: reducedTo(y) };
-  const [right, lower] = [seenReduced(x, reduced.width), seenReduced(y, reduced.height)];
+  const [right, lower] = [relativeToReduced(x, reduced.width), relativeToReduced(y, reduced.height)];
   const sharp = await imageLibrary();
   const { data, info } = await sharp(pixels, { raw: { width, height, channels: 4 }, limitInputPixels: false })
     .extract({ left: x.from, top: y.from, width: x.size, height: y.size })
@@ -95,16 +95,16 @@ function cut(image: RasterImage, part: ImagePart): RasterImage {
   return { width: part.width, height: part.height, pixels: copyPart(samplesOf(image), part).data };
 }
 
-/** Pixels after averaging by a whole factor, which comes first: interpolation skips pixels beyond two to one. */
+/** Pixels after averaging by a whole factor, done first because bilinear interpolation skips pixels beyond two to one. */
 function reducedTo({ scale, size }: View): number {
   return scale < 2 ? size : Math.ceil(size / Math.min(Math.floor(scale), MAX_REDUCTION));
 }
 
-function seenReduced(view: View, pixels: number): ResampleAxis {
-  return seenFrom({ origin: view.from, scale: view.size / pixels, length: pixels }, view);
+function relativeToReduced(view: View, pixels: number): ResampleAxis {
+  return relativeTo({ origin: view.from, scale: view.size / pixels, length: pixels }, view);
 }
 
-/** Interpolation counts from the middle of the first source pixel to the middle of the first output pixel. */
+/** The library's offset: from the centre of the first source pixel to that of the first output pixel. */
 function firstSample({ origin, scale }: ResampleAxis): number {
   return origin + 0.5 * scale - 0.5;
 }

@@ -2,16 +2,13 @@ import type { ImagePart, Samples } from './decode-image.ts';
 
 const OPAQUE = 0xff;
 
-/**
- * The one colour of all pixels of a part as 0xAABBGGRR, or null. Fully transparent pixels are of one colour, 0,
- * whatever their other channels.
- */
+/** The colour of a part with only one, 0xAABBGGRR, else null. All fully transparent pixels count as the colour 0. */
 export function singleColour(samples: Samples, part: ImagePart): number | null {
   const colour = colourAt(samples, part.left, part.top);
   if (colour >>> 24 === 0) return isTransparent(samples, part) ? 0 : null;
   const { data, channels } = samples;
   const [start, end] = pixelRow(samples, part, 0);
-  // A row of one colour is the same when moved by a pixel; bytes are compared by the machine.
+  // A row of one colour equals itself shifted by a pixel; Buffer.compare is native code.
   if (data.compare(data, start + channels, end, start, end - channels) !== 0) return null;
   for (let row = 1; row < part.height; row++) {
     const [from, to] = pixelRow(samples, part, row);
@@ -26,12 +23,12 @@ export function transparentColour(samples: Samples, part: ImagePart): 0 | null {
   return first >>> 24 === 0 && isTransparent(samples, part) ? 0 : null;
 }
 
-/** Transparent pixels have no colour of their own. */
+/** 0 for a transparent colour, whatever its other channels. */
 export function visible(colour: number): number {
   return colour >>> 24 === 0 ? 0 : colour;
 }
 
-/** 0xAABBGGRR. */
+/** The colour of a pixel, 0xAABBGGRR. */
 function colourAt({ data, channels, width }: Samples, x: number, y: number): number {
   const at = (y * width + x) * channels;
   const alpha = channels === 4 ? (data[at + 3] ?? 0) : OPAQUE;

@@ -4,7 +4,7 @@ import type { MapDrawing } from './draw-map.ts';
 import type { CutJob, CutTile } from './tile-cutter.ts';
 import type { TilePosition } from './warp-layer.ts';
 
-/** Pixels of our own sources are also in `bytes`, which is transferred; encoded responses are small enough to copy. */
+/** Pixels of our own sources are also in `bytes`, which is transferred without a copy; encoded responses are small. */
 export const CUT = messageKind<{ readonly job: CutJob; readonly bytes: Uint8Array | null }, PackedMetatile>(
   'cut',
 );
@@ -21,7 +21,7 @@ export const READ_TILES = messageKind<
   PackedTiles
 >('read-tiles');
 
-/** Tiles in one buffer: each by itself would copy all the memory around it. */
+/** Tiles in one buffer: sending each by itself would copy the whole buffer that it is a view of. */
 interface PackedTiles {
   readonly bytes: Uint8Array;
   readonly lengths: readonly number[];
@@ -42,7 +42,7 @@ export function packTiles(tiles: readonly Buffer[]): PackedTiles {
   return { bytes, lengths };
 }
 
-/** They share one buffer: copy a tile to keep it for long. */
+/** The tiles share one buffer: a tile that is kept for long is to be copied. */
 export function unpackTiles({ bytes, lengths }: PackedTiles): readonly Buffer[] {
   let at = bytes.byteOffset;
   return lengths.map((length) => {

@@ -5,7 +5,7 @@ export type Picture =
   | { readonly kind: 'encoded'; readonly bytes: Buffer; readonly mediaType: string | null }
   /** RGBA. */
   | { readonly kind: 'pixels'; readonly pixels: Buffer; readonly width: number; readonly height: number }
-  /** The picture is empty. */
+  /** An empty picture. */
   | { readonly kind: 'nothing' };
 
 export interface CutJob {
@@ -16,13 +16,13 @@ export interface CutJob {
 
 export interface CutTile {
   readonly bytes: Buffer;
-  /** 0xAABBGGRR when all pixels are of one colour; null otherwise. */
+  /** The colour of all pixels, 0xAABBGGRR; null if there are several. */
   readonly colour: number | null;
   /** CRC-32 of `bytes`. */
   readonly checksum: number;
 }
 
-/** Counts of each kind of work; tests check that nothing is done twice. */
+/** Counts of each kind of work, by which tests check that none is repeated. */
 export interface CutterCounts {
   decodes: number;
   /** JPEGs that were cut without decoding them to pixels. */
@@ -32,7 +32,7 @@ export interface CutterCounts {
   knownTiles: number;
 }
 
-/** Cuts a metatile into tiles. It is also the gate: anything but the requested picture is `source-bad-answer`. */
+/** Cuts a metatile into tiles. It is also the gate: it throws `source-bad-answer` for anything but the requested picture. */
 export interface TileCutter {
   /** Returns the tiles row by row. */
   cut(job: CutJob): Promise<readonly CutTile[]>;

@@ -6,7 +6,7 @@ const SIDE = 256;
 const METATILES = 4;
 const NO_GUTTER = { left: 0, top: 0, right: 0, bottom: 0 };
 
-/** Cuts synthetic metatiles, so that this code is compiled before a task needs it. Stops when the signal aborts. */
+/** Cuts synthetic metatiles, so that V8 has compiled the code before a task needs it. Stops when the signal aborts. */
 export async function warmCutter(signal: AbortSignal, cutter = new MetatileCutter()): Promise<void> {
   for (let number = 0; number < METATILES && !signal.aborted; number++) {
     const drawn = { kind: 'pixels', pixels: drawPixels(number), width: SIDE, height: SIDE } as const;
@@ -17,7 +17,7 @@ export async function warmCutter(signal: AbortSignal, cutter = new MetatileCutte
   }
 }
 
-/** The left half has few colours, the right half more than a palette. */
+/** The left half has few colours, the right half more than a palette holds. */
 function drawPixels(number: number): Buffer {
   const pixels = Buffer.alloc(SIDE * SIDE * 4, 0xff);
   for (let at = 0; at < SIDE * SIDE; at++) {

@@ -10,12 +10,12 @@ import { copyPart, type RasterImage, samplesOf } from './decode-image.ts';
 
 /** A layer of a map whose tiles are in another CRS. */
 export interface WarpedLayer {
-  /** CRS of the map, and its box there. */
+  /** CRS of the map, and its bounds there. */
   readonly crs: Crs;
   readonly bounds: Bounds;
   readonly subset: GridSubset;
   readonly z: number;
-  /** Pixels of a tile. */
+  /** Size of a tile in pixels. */
   readonly width: number;
   readonly height: number;
 }
@@ -26,18 +26,18 @@ interface Band {
   readonly height: number;
 }
 
-/** The pixels of a layer band by band, from the top down; null where it has none. */
+/** The pixels of a layer in a band, called from the top down; null where it has none. */
 export type ShowBand = (band: Band) => Promise<RasterImage | null>;
 
 export type TilePosition = Pick<TileIndex, 'x' | 'y'>;
 
-/** Tiles side by side as one picture. */
+/** Decodes tiles side by side into one picture. */
 export type DecodeTiles = (tiles: readonly TilePosition[]) => Promise<RasterImage>;
 
-/** Pixels of the tiles that are held for a band of a map, and of those that are decoded for all of its bands. */
+/** Pixels of tiles that are held for a band of a map, and that are decoded for all of its bands. */
 const MAX_BAND_PIXELS = 32 * 1024 * 1024;
 const MAX_LAYER_PIXELS = 4 * 64 * 1024 * 1024;
-/** Tiles that are decoded in one call of the library. */
+/** Tiles decoded in one call of the image library. */
 const TILES_AT_ONCE = 16;
 
 export function warpLayer(

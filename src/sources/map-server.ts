@@ -45,7 +45,7 @@ export function openMapServer(
     /** Refuses an image of another type than `expected`; null: accepts any. The gate reports other content. */
     async picture(
       request: SourceRequest,
-      target: Pick<UpstreamRequest, 'url' | 'form'>,
+      target: Pick<UpstreamRequest, 'url' | 'form' | 'secrets'>,
       expected: string | null,
     ): Promise<SourceResult> {
       const { priority, validator = null, format, sent } = request;

@@ -101,13 +101,13 @@ function inheritedBy(element: XmlElement, above: Inherited): Inherited {
   const attribution = childOf(element, 'Attribution');
   return {
     attribution: attribution ? textIn(attribution, 'Title') : above.attribution,
-    crs: crsWith(above.crs, crsOf(element)),
+    crs: crsWith(above.crs, crsNames(element)),
     boxedCrs: crsWith(above.boxedCrs, childrenOf(element, 'BoundingBox').flatMap(crsOfBox)),
     degrees: degreesOf(element) ?? above.degrees,
     styles: byName([...above.styles, ...childrenOf(element, 'Style').map(styleOf)]),
     dimensions: byName([...above.dimensions, ...dimensionsOf(element)]),
-    queryable: flag(element, 'queryable') ?? above.queryable,
-    opaque: flag(element, 'opaque') ?? above.opaque,
+    queryable: flagIn(element, 'queryable') ?? above.queryable,
+    opaque: flagIn(element, 'opaque') ?? above.opaque,
     minScale: numberIn(element, 'MinScaleDenominator') ?? above.minScale,
     maxScale: numberIn(element, 'MaxScaleDenominator') ?? above.maxScale,
   };
@@ -129,7 +129,7 @@ function crsWith(above: readonly string[], own: readonly string[]): readonly str
 }
 
 /** WMS 1.1.1 has several in one element, separated by spaces. */
-function crsOf(element: XmlElement): readonly string[] {
+function crsNames(element: XmlElement): readonly string[] {
   return [...textsIn(element, 'CRS'), ...textsIn(element, 'SRS').flatMap((text) => text.split(/\s+/))];
 }
 
@@ -174,7 +174,7 @@ function dimensionsOf(element: XmlElement) {
   });
 }
 
-function flag({ attributes }: XmlElement, name: string): boolean | null {
+function flagIn({ attributes }: XmlElement, name: string): boolean | null {
   const text = attributes.get(name);
   return text === undefined ? null : text === '1' || text === 'true';
 }

@@ -228,7 +228,7 @@ export const PIXEL_SIZE = 0.00028;
 const TOLERANCE = 0.5;
 const DEGREES = 4326;
 
-/** This tile of our grid set in the first matrix set that has exactly it; null: none has. */
+/** This tile of our grid set in the first matrix set that has exactly it; null: none. */
 export function matchTile(links: readonly MatrixSetLink[], gridSet: GridSet, tile: TileIndex) {
   for (const { set, limits } of links) {
     if (!hasSrs(set, gridSet)) continue;

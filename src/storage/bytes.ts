@@ -1,8 +1,8 @@
 import type { PackObject } from './pack-object.ts';
 
-/** Where the bytes of a tile are. A place is never used for other bytes. */
+/** Where the bytes of a tile are stored. A place is never reused for other bytes. */
 export interface BytePlace {
-  /** A file of the tile set, or an object. */
+  /** The number of a file of the tile set, or of an object. */
   readonly segment: number;
   readonly offset: number;
   readonly length: number;
@@ -11,13 +11,13 @@ export interface BytePlace {
 export interface PutBytes {
   /** The places of each record's tiles, in their order. */
   readonly places: readonly (readonly BytePlace[])[];
-  /** Called in the transaction whose rows name the bytes. False: they may be about to be removed; put them again. */
+  /** To be called in the transaction whose rows name the bytes. False: the bytes may soon be removed; put them again. */
   note(): boolean;
 }
 
-/** Stores the bytes of tiles on this machine. The index decides which of them are shown. */
+/** Stores the bytes of tiles on this machine. The index decides which of them readers see. */
 export interface Bytes {
-  /** Called before any row names the bytes: a crash in between leaves bytes that are never read. */
+  /** To be called before a row names the bytes, so that a crash in between leaves only unused bytes. */
   put(set: number, records: readonly PackObject[]): PutBytes;
   close(): void;
 }

@@ -1,10 +1,10 @@
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { Store } from './store.ts';
 
-/** No layer can have this name: its generation belongs to the check alone. */
+/** No layer can have this name, so only the check changes its generation. */
 const CANARY = '';
 
-/** Writes durably and reads back. A full disk is not a failure: tiles are then served without being stored. */
+/** Writes a mark durably and reads it back. A full disk is not a failure: tiles are then served without being stored. */
 export async function checkStore(store: Store): Promise<void> {
   const written = await raise(store);
   if (written === null || (await store.marks(CANARY)) >= written) return;

@@ -20,15 +20,15 @@ export interface CopyResult {
   readonly present: number;
 }
 
-/** A page is copied again after a truncation or another write during the copy. */
+/** Attempts to copy a page, which is repeated after a truncation or another write during the copy. */
 const MAX_ATTEMPTS = 5;
-/** Milliseconds. A tile is stored less than this after its creation. */
+/** Milliseconds within which a tile is stored after its creation. */
 const MAX_MAKING_MS = 600_000;
 
 /**
- * Makes `to` contain the tiles of `from`, page by page: missing or older ones are copied and read back. Nothing is
- * removed from `to`: truncations reach every store by themselves. Both may be in use. Pages that are the same in both
- * are skipped, so that an interrupted copy continues where it was.
+ * Copies tiles that `to` lacks or has an older version of, page by page, and reads them back. Removes nothing from `to`:
+ * truncations are applied to every store. Both may be in use. Pages that are equal in both are skipped, so that an
+ * interrupted copy continues where it stopped.
  */
 export async function copyTiles({ from, to, layer, signal, onProgress }: CopyOptions): Promise<CopyResult> {
   const total = { tiles: 0, bytes: 0, present: 0 };
@@ -54,7 +54,7 @@ function rectOf({ pageX, pageY }: PageUsage): TileRect {
   return blockAt(pageX, pageY, PAGE_SIZE);
 }
 
-/** Equal sums in the page, and equally many tiles as recent as its last write: copies keep `createdAt`. */
+/** Whether both have equal sums in the page, and equally many tiles from around its last write: copies keep `createdAt`. */
 async function isCopied(from: Store, to: Store, page: PageUsage): Promise<boolean> {
   const { set, z, tiles, bytes, writtenAt } = page;
   const there = await countStored(to, set, z, rectOf(page));
@@ -68,7 +68,7 @@ async function copyPage(from: Store, to: Store, page: PageUsage, signal: AbortSi
   const { set, z } = page;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     signal.throwIfAborted();
-    // Read first, so that tiles truncated in the meantime are not written.
+    // Read before the tiles, so that `put` refuses those that are truncated in the meantime.
     const generation = await to.marks(set.layer, { gridSet: set.gridSet, z, rect: rectOf(page) });
     const tiles = await writesOf(from, page);
     const stored = await to.put(set, z, tiles, generation).catch(falseIfOutdated);

@@ -13,7 +13,7 @@ import { segmentsDriver } from './segments/segments-driver.ts';
 import type { Store } from './store.ts';
 import type { StoreDriver, StoreTools } from './store-driver.ts';
 
-/** Every kind of store; no other file names one. */
+/** All kinds of stores. No other file names one. */
 export const STORE_DRIVERS = [segmentsDriver, memoryDriver, s3Driver, azureDriver] as const;
 
 /** The schemas of the options, in the order of the drivers. */
@@ -42,7 +42,7 @@ export function openBuckets(buckets: Readonly<Record<string, BucketSettings>>, e
   };
 }
 
-/** Sends no request. */
+/** Opens a bucket without a request to it. */
 async function openBucket(settings: BucketSettings, env: Env) {
   const tools = { ...env, random: systemRandom, unchecked: true } as const;
   return settings.type === 's3'

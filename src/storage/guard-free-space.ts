@@ -22,14 +22,11 @@ interface FreeSpaceOptions extends Env {
   readonly measure?: (root: string) => Promise<DiskRoom>;
 }
 
-/** Milliseconds between checks of the disk, and before a retry on a disk that refused a write. */
+/** Milliseconds between checks of the disk, and without writes after the disk has refused one. */
 const CHECK_INTERVAL_MS = 1000;
-const REFUSED_PAUSE = 2000;
+const REFUSED_PAUSE_MS = 2000;
 
-/**
- * The same store, which accepts no tiles while its disk is nearly full: `store-full`. Reads and removals continue;
- * writes do as soon as there is room again.
- */
+/** Makes `put` throw `store-full` while the store's disk is nearly full. Reads and removals are not affected. */
 export function guardFreeSpace(store: Store, options: FreeSpaceOptions): Store {
   const { root, minFreePercent, clock, log, measure = statfs } = options;
   let checkedAt = Number.NEGATIVE_INFINITY;
@@ -52,7 +49,7 @@ export function guardFreeSpace(store: Store, options: FreeSpaceOptions): Store {
     const now = clock.monotonic();
     if (now - checkedAt > CHECK_INTERVAL_MS) checking ??= checkSpace();
     await checking;
-    return isLow() || now - refusedAt < REFUSED_PAUSE;
+    return isLow() || now - refusedAt < REFUSED_PAUSE_MS;
   }
 
   function isLow(): boolean {

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { TileMaker, TileSetKey } from '../domain/tile-key.ts';
 
-/** A pack: a block of 8 × 8 tiles. `x` and `y` count packs. */
+/** The place of a pack, a block of 8 × 8 tiles. `x` and `y` count packs. */
 export interface PackPlace {
   readonly z: number;
   readonly x: number;
@@ -18,7 +18,7 @@ export interface Making {
 }
 
 interface TileHead {
-  /** Counts the tiles of a pack row by row. */
+  /** The tile's position in the pack, row by row. */
   readonly slot: number;
   readonly checksum: number;
   readonly making: Making;
@@ -28,13 +28,13 @@ export interface ObjectTile extends TileHead {
   readonly bytes: Buffer;
 }
 
-/** An object, or a record of a segment: tiles of one pack, and everything that an index needs to list them again. */
+/** The content of an object, or of a segment's record: tiles of a pack, with all data to rebuild an index from. */
 export interface PackObject extends PackPlace {
   readonly set: TileSetKey;
   readonly tiles: readonly ObjectTile[];
 }
 
-/** Bytes that the head of nearly every pack fits into. */
+/** Enough bytes for the head of nearly every pack. */
 export const HEAD_BYTES = 16_384;
 
 export interface PackHead extends Omit<PackObject, 'tiles'> {
@@ -55,12 +55,12 @@ interface Head extends Omit<PackObject, 'tiles'> {
   ])[];
 }
 
-/** Packs of version 0.2 begin differently, and are not read. */
+/** Packs of version 0.2 begin with other bytes, and are not read. */
 const MAGIC = Buffer.from('TWPACK2\n');
 /** Magic, length of the head, checksum of the head. */
 const FIXED = MAGIC.length + 8;
 
-/** The head before the bytes of the tiles. */
+/** Writes the head, which is followed by the bytes of the tiles in the same order. */
 export function writePackHead({ tiles, ...about }: PackObject): Buffer {
   const head: Head = {
     ...about,
@@ -77,7 +77,7 @@ export function writePackHead({ tiles, ...about }: PackObject): Buffer {
   return Buffer.concat([fixed, text]);
 }
 
-/** The head of an object that begins with `start`. Null: not a pack, a damaged head, or one longer than `start`. */
+/** The head of an object that begins with `start`; null if that is not a pack, or the head is damaged or longer. */
 export function readPackHead(start: Buffer): PackHead | null {
   const length = headLength(start);
   if (length === null) return null;
@@ -90,7 +90,7 @@ export function readPackHead(start: Buffer): PackHead | null {
   return { ...about, tiles: listed };
 }
 
-/** Where the bytes of the tiles begin; null: not a pack. */
+/** The offset of the tiles' bytes; null if `start` does not begin a pack. */
 export function headLength(start: Buffer): number | null {
   if (start.length < FIXED || !start.subarray(0, MAGIC.length).equals(MAGIC)) return null;
   return FIXED + start.readUInt32BE(MAGIC.length);
@@ -98,9 +98,9 @@ export function headLength(start: Buffer): number | null {
 
 export interface PackRecord {
   readonly head: PackHead;
-  /** Where the bytes of the tiles begin. */
+  /** Offset of the tiles' bytes. */
   readonly bytesAt: number;
-  /** Where the next record begins. */
+  /** Offset of the next record. */
   readonly end: number;
 }
 
@@ -120,7 +120,7 @@ export function readRecord(
   return { head, bytesAt, end: head.tiles.reduce((sum, tile) => sum + tile.length, bytesAt) };
 }
 
-/** Null: not a pack, or a damaged one. Tiles with a wrong checksum are left out. */
+/** Null if it is not a pack or its head is damaged. Tiles with a wrong checksum are left out. */
 export function readPackObject(object: Buffer): PackObject | null {
   const head = readPackHead(object);
   if (!head) return null;

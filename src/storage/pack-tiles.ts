@@ -47,7 +47,7 @@ export function packTiles(tiles: readonly TileWrite[]): PackedTiles {
   return { slots, bytes };
 }
 
-/** The tiles of a put as records, one for each pack. Of two tiles for one place the last counts. */
+/** The tiles of a put as records, one for each pack. Of several tiles for a place, the last is used. */
 export function recordsOf({ set, z, ticket, slots, bytes }: TilesOfSet): readonly PackObject[] {
   const packs = new Map<
     string,
@@ -69,7 +69,7 @@ export function recordsOf({ set, z, ticket, slots, bytes }: TilesOfSet): readonl
   return Array.from(packs.values(), ({ tiles, ...pack }) => ({ ...pack, tiles: [...tiles.values()] }));
 }
 
-/** The places of tiles of these lengths, one after another. */
+/** The places of consecutive tiles of these lengths. */
 export function placesFrom(segment: number, start: number, lengths: readonly number[]): readonly BytePlace[] {
   let offset = start;
   return lengths.map((length) => {
@@ -78,7 +78,7 @@ export function placesFrom(segment: number, start: number, lengths: readonly num
   });
 }
 
-/** The tiles of a record as an index names them. */
+/** The tiles of a record as entries of an index. */
 export function placedTiles(
   { tiles }: { readonly tiles: readonly Pick<IndexedTile, 'slot' | 'checksum' | 'making'>[] },
   places: readonly BytePlace[],
@@ -90,8 +90,8 @@ export function placedTiles(
 }
 
 /**
- * As `placedTiles`, for a rebuilt index. Removals were recorded in the lost index only, so all tiles count as outdated,
- * and without a validator: they are created again and not confirmed. `start` is where their bytes begin.
+ * As `placedTiles`, for a rebuilt index. Removals were recorded in the lost index only, so all tiles count as outdated and
+ * lose their validator, so that they are fetched in full. `start`: the offset of their bytes.
  */
 export function relistedTiles(
   { tiles }: PackHead,

@@ -20,7 +20,7 @@ import {
   type TilePlace,
 } from './store.ts';
 
-/** Tile sets with tiles of a layer or of all layers, declared or not. */
+/** Tile sets with tiles, of a layer or (null) of all layers, declared or not. */
 export async function tileSetsIn(
   store: Pick<Store, 'usage'>,
   layer: string | null,
@@ -70,7 +70,7 @@ export async function amountInSet(store: Pick<Store, 'usage'>, set: TileSetKey):
   return sumOfChanges(levels.filter((level) => tileSetId(level.set) === tileSetId(set)));
 }
 
-/** From a local store, synchronously. Undefined: slow or failed; call `get`. */
+/** Reads synchronously from a local store. Undefined if that is impossible or failed: call `get`. */
 export function readNow(store: Store, set: TileSetKey, tile: TileIndex): StoredTile | null | undefined {
   if (!store.isLocal) return undefined;
   try {
@@ -93,7 +93,7 @@ export async function shownTiles(
   return shown.sort((a, b) => a.y - b.y || a.x - b.x);
 }
 
-/** Tiles that readers see, created at `createdSince` or later; with `freshAt` those with a later `freshUntil`. */
+/** Visible tiles that were created at `createdSince` or later and whose `freshUntil` is later than `freshAt`. */
 export async function presentTiles(
   store: Pick<Store, 'list'>,
   set: TileSetKey,
@@ -108,7 +108,7 @@ export async function presentTiles(
   );
 }
 
-/** The validator that all tiles of `rect` have; null when one is missing or has another. */
+/** The common validator of all tiles of `rect`; null if a tile is missing or has another one. */
 export async function validatorOf(
   store: Pick<Store, 'list'>,
   set: TileSetKey,
@@ -121,7 +121,7 @@ export async function validatorOf(
   return same && shown.length === sizeOfRect(rect) ? validator : null;
 }
 
-/** The stored tiles in `rect`; with `createdBefore` only older ones. Pages within `rect` are counted without a list. */
+/** Sums of stored tiles in `rect`, created before `createdBefore`. Without that, whole pages need no list. */
 export async function countStored(
   store: Pick<Store, 'list' | 'usage'>,
   set: TileSetKey,
@@ -173,7 +173,7 @@ async function amountOf(
   return sum;
 }
 
-/** A text that changes when tiles of these places are truncated, or the tile set gets another incarnation. */
+/** A string that changes when tiles of these places are truncated, or the tile set gets another incarnation. */
 export async function tilesSince(
   store: Pick<Store, 'marks'>,
   set: TileSetKey,

@@ -6,30 +6,30 @@ import type { Random } from '../lib/random.ts';
 import type { Outage, Store } from './store.ts';
 
 /**
- * The description of a kind of store for other rooms. `drivers.ts` lists them. A driver's value does not load the code
- * that opens the store: processes with another store do not need it.
+ * Describes a kind of store to other rooms; `drivers.ts` lists all. A driver imports the code of its store only in `open`,
+ * because processes with another store do not need it.
  */
 export interface StoreDriver<Options = unknown> {
   readonly type: string;
   readonly options: Zod.ZodType<Options>;
   /**
-   * `disk`: in a folder of this machine. `memory`: of one process, until it ends. `shared`: every node sees the same
-   * tiles, and the database lists them.
+   * Where tiles are stored. `disk`: in a folder of this machine. `memory`: in a process, until it ends. `shared`: in an
+   * object store for all nodes, listed in the database.
    */
   readonly place: 'disk' | 'memory' | 'shared';
   /** Options that may be shown over HTTP: no secret. */
   readonly shown: readonly string[];
-  /** GeoWebCache's name of such a store. */
+  /** GeoWebCache's name for this kind of store. */
   readonly geowebcacheName: string;
   open(options: Options, tools: StoreTools): Promise<Store>;
-  /** Only drivers whose index can be lost have it. */
+  /** Absent if the driver has no index that can be lost. */
   rebuildIndex?(options: Options, tools: RebuildTools): Promise<RebuildResult>;
-  /** Only drivers with all of their data in a folder of this machine have it. */
+  /** Absent unless all of the store's data is in a folder of this machine. */
   backUp?(tools: BackupTools): Promise<BackupResult>;
 }
 
 export interface BackupTools extends Pick<StoreTools, 'root'> {
-  /** A new folder. */
+  /** The folder of the copy, which does not exist yet. */
   readonly target: string;
   readonly signal: AbortSignal;
 }
@@ -42,24 +42,24 @@ export interface BackupResult {
 
 export interface StoreTools extends Env {
   readonly name: string;
-  /** A folder of this machine that is the store's own. */
+  /** A folder of this machine for this store only. */
   readonly root: string;
   readonly random: Random;
   readonly database: Database;
   readonly readOnly: boolean;
-  /** Whether this process removes unused objects from shared stores; one of all nodes is enough. */
+  /** Whether this process removes unused objects from shared stores, which one process of all nodes does. */
   readonly sweeps: () => boolean;
   /** The state of the database while it is unreachable. */
   readonly outage?: Outage;
-  /** Opens a store in `root`, for copies of tiles that are kept elsewhere. */
+  /** Opens a store in `root`, for copies of tiles of a shared store. */
   readonly openCopies: () => Promise<Store>;
 }
 
-/** Tickets that a rebuilt index skips after the last ticket of a tile: lost marks may have had later ones. */
+/** Tickets that a rebuilt index skips after the greatest one of a tile, because lost marks may have had later ones. */
 export const TICKETS_ASIDE = 65_536;
 
 export interface RebuildTools extends Env, Pick<StoreTools, 'name' | 'root' | 'random' | 'database'> {
-  /** Whether an index that is not empty is extended: an earlier attempt was interrupted. */
+  /** Whether an index that is not empty is extended, after an interrupted attempt. */
   readonly resume: boolean;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: { readonly files: number; readonly expected: number }) => void;
@@ -70,6 +70,6 @@ export interface RebuildResult {
   readonly tiles: number;
   /** Files or objects without packs, or of tile sets that were dropped and filled again. */
   readonly leftOut: number;
-  /** Tile sets that are listed again. */
+  /** Tile sets in the rebuilt index. */
   readonly sets: readonly TileSetKey[];
 }

@@ -1,26 +1,28 @@
 import type { Readable } from 'node:stream';
 import type { TileIndex, TileMaker, TileSetKey } from '../domain/tile-key.ts';
-import type { PackedRects, TileRect } from '../domain/tile-rect.ts';
+import type { PackedRects, TilePlace, TileRect } from '../domain/tile-rect.ts';
 import type { Count } from '../lib/counters.ts';
 
+export type { TilePlace };
+
 /**
- * Stores tiles and keeps their order: an index of the tiles, and their bytes. A tile is shown if the index names it and
- * its checksum fits; see docs/right-tiles.md. Every change is one transaction of the index, so sums are exact, and each
- * reader, in any process, sees tiles and marks of one moment.
+ * Stores tiles: an index of the tiles, and their bytes. A reader sees a tile if the index names it and its checksum is
+ * right; see docs/right-tiles.md. Every change is one transaction of the index, so that sums are exact, and each reader,
+ * in any process, sees tiles and marks of the same moment.
  *
- * Tickets and generations are numbers of one order. A writer takes a ticket before it queries its source; of two
- * writers of one tile the one with the later ticket wins, and `put` throws `generation-stale` where a mark has a later
- * number. A removal raises a mark, which is durable and in force when `mark` returns, then removes what has an earlier
- * ticket, and closes the mark. Ticket 0 is earlier than every ticket of a writer.
+ * Tickets and generations are numbers of the same sequence. A writer takes a ticket before it queries its source. Of two
+ * writers of a tile, the one with the later ticket wins; `put` throws `generation-stale` where a mark has a later number.
+ * A removal raises a mark, which is durable and in force when `mark` returns, then removes tiles with earlier tickets, and
+ * closes the mark. Ticket 0 is earlier than every ticket of a writer.
  *
- * Failures are `store-failed`, or `store-full` when the disk has no room. A damaged tile is absent, never returned.
+ * Failures are `store-failed`, or `store-full` if the disk has no room. A damaged tile counts as absent.
  */
 export interface Store extends StoreFacets {
-  /** Synchronous when reading from this machine. `beside` first receives other tiles that were read with this one. */
+  /** Synchronous if read from this machine. `beside` is called first, for other tiles that were read with this one. */
   get(set: TileSetKey, tile: TileIndex, beside?: BesideTile): StoredTile | null | Promise<StoredTile | null>;
   /**
-   * All tiles or none, of one zoom of one tile set. A tile with a later ticket stays. `lease` is the token of the lease
-   * that the tiles were made under: a store that several machines share throws `lease-lost` once it is not held.
+   * Stores all of the tiles or none; stored ones with a later ticket are kept. `lease` is the token of the lease that the
+   * tiles were made under: a shared store throws `lease-lost` once that is lost.
    */
   put(
     set: TileSetKey,
@@ -29,12 +31,9 @@ export interface Store extends StoreFacets {
     ticket: number,
     lease?: number | null,
   ): Promise<StoreChange>;
-  /** The tiles in `rect`, without their bytes, some hundred together; in any order. */
+  /** The tiles in `rect`, without their bytes, in slices of some hundred and in any order. */
   list(set: TileSetKey, z: number, rect?: TileRect): AsyncIterable<readonly TileEntry[]>;
-  /**
-   * Stops between slices when the signal aborts, with its reason. Returns how many tiles the edit selected, and the
-   * bytes of removed ones.
-   */
+  /** Returns how many tiles the edit selected, and the bytes of removed ones. An abort stops it between two slices. */
   edit(
     set: TileSetKey,
     z: number,
@@ -42,21 +41,19 @@ export interface Store extends StoreFacets {
     edit: StoreEdit,
     signal?: AbortSignal,
   ): Promise<StoreChange>;
-  /** Drops one of the layer's tile sets, or all: durably hidden when this returns. Space is freed in the background. */
+  /** Drops one of the layer's tile sets, or all: durably hidden when it returns. Space is freed in the background. */
   drop(layer: string, set: TileSetKey | null): Promise<void>;
-  /** For a writer of this place; without one the generation is the latest of any place of the layer. */
+  /** A ticket for a writer of this place, or of any place of the layer. */
   ticket(layer: string, place?: TilePlace): Promise<Ticket>;
-  /** Raises marks, all or none, or closes them. Returns the numbers of raised ones. */
+  /** Raises marks, all or none, or closes marks. Returns the numbers of raised ones. */
   mark(change: MarkChange): Promise<readonly number[]>;
-  /**
-   * At most `MARKS_AT_ONCE` of the open marks with a later number than `after`, the earliest first; and the latest
-   * number of any mark of a layer, or of a place of it.
-   */
+  /** Open marks with a later number than `after`, the earliest first, at most `MARKS_AT_ONCE`. */
   marks(after?: number): Promise<readonly OpenMark[]>;
+  /** The latest number of any mark, open or closed, of a layer or of a place of it. */
   marks(layer: string, place?: TilePlace): Promise<number>;
   /** Usage of all layers, or of one. */
   usage(layer?: string): Promise<StoreUsage>;
-  /** Pages with tiles, some at a time. */
+  /** Pages with tiles, in slices. */
   usage(pages: PageFilter | EvictionOrder): AsyncIterable<readonly PageUsage[]>;
   close(): Promise<void>;
 }
@@ -68,7 +65,7 @@ export type BesideTile = (tile: TileIndex, stored: StoredTile) => void;
 
 export type StoreEdit =
   | TileEdit
-  /** Adds to the uses of these pages, some hundred at most, and counts those with tiles. `rect` surrounds them. */
+  /** Adds to the uses of these pages, some hundred at most, and counts those with tiles. `rect` must contain them. */
   | { readonly type: 'use'; readonly pages: readonly UsedPage[] };
 
 export interface UsedPage {
@@ -85,7 +82,7 @@ export type MarkChange =
   | { readonly type: 'raise'; readonly raises: readonly Raise[] }
   | { readonly type: 'close'; readonly numbers: readonly number[] };
 
-/** Late writers are refused at these places; with an effect, readers obey it until it is closed. */
+/** Refuses writers with earlier tickets at these places. An effect applies to readers until the mark is closed. */
 export interface Raise {
   readonly layer: string;
   /** Null: the whole layer. */
@@ -117,7 +114,7 @@ export interface PageFilter {
 /** In the order of eviction: by `touchedAt` and then `usedAt`, or by `rank` and then `touchedAt`. */
 export interface EvictionOrder {
   readonly first: 'LRU' | 'LFU';
-  /** Left out: those of all layers. */
+  /** Absent: pages of all layers. */
   readonly layer?: string;
 }
 
@@ -132,23 +129,22 @@ export interface PageUsage extends StoreChange, UsedPage {
 
 /** Abilities of some stores. */
 export interface StoreFacets {
-  /** `get` reads from this machine, in microseconds and without a promise. */
+  /** Whether `get` reads from this machine, in microseconds and without a promise. */
   readonly isLocal?: boolean;
   /**
-   * Only for drivers whose tiles other machines change. Returns what any process, this one included, has truncated,
-   * replaced, removed or marked stale since an earlier call gave the cursor `since`; null: from now on. Nothing is
-   * omitted, however late it became visible; changes that become visible during a call may be reported twice. A tile
-   * that was stored in an empty place is not reported. Only truncations are announced on the channel `TILE_CHANGES`
-   * when they are visible, so a process with copies calls again before they expire.
+   * Only in shared stores. Returns what any process, this one included, has truncated, replaced, removed or marked stale
+   * since the cursor `since` of an earlier call (null: from now on). It omits no change, however late that became
+   * visible, and may report one twice. A tile stored in an empty place is not reported. Only truncations are announced on
+   * the channel `TILE_CHANGES`, so a process with copies calls again before they expire.
    */
   changesSince?(
     since: string | null,
   ): Promise<{ readonly changes: readonly TileChange[]; readonly cursor: string }>;
-  /** Only for drivers with tiles on another server: requests since the last call, by `operation`. */
+  /** Only in stores on another server: requests since the last call, by `operation`. */
   takeRequests?(): readonly Count[];
-  /** Only for drivers whose stores several machines share. */
+  /** Only in shared stores. */
   readonly files?: StoreFiles;
-  /** Absent for drivers without a disk; null while it is unknown. */
+  /** Only in stores on a disk of this machine. Null while unknown. */
   room?(): Promise<StoreRoom | null>;
 }
 
@@ -158,7 +154,7 @@ export interface StoredTile {
   readonly createdAt: number;
   /** CRC-32 of `bytes`, checked on read; also a tile's validator towards clients. */
   readonly checksum: number;
-  /** Milliseconds since 1970: from then on it is stale; null: its age alone decides. Negative: see `outdatedSince`. */
+  /** When it becomes stale, in milliseconds since 1970; null: by its age alone. Negative: see `outdatedSince`. */
   readonly freshUntil: number | null;
   readonly madeBy: TileMaker;
 }
@@ -168,24 +164,24 @@ export interface TileWrite {
   readonly y: number;
   readonly bytes: Buffer;
   readonly createdAt: number;
-  /** As in `StoredTile`; null when left out. */
+  /** As in `StoredTile`; default null. */
   readonly freshUntil?: number | null;
-  /** The validator of this version at its server; default null. */
+  /** The source's validator of this version, e.g. an `ETag`; default null. */
   readonly validator?: string | null;
-  /** Null when left out. */
+  /** Default null. */
   readonly madeBy?: TileMaker;
 }
 
 /**
- * `freshUntil` of a tile whose picture lacks a change that was made at `at`. Negative, so that it differs from the end
- * of a time to live: such a tile is shown only while its source fails.
+ * `freshUntil` of a tile whose picture lacks a change made at `at`. Negative, to distinguish it from the end of a time to
+ * live: such a tile is served only while its source fails.
  */
 export function outdatedSince(freshUntil: number | null, at: number): number {
   if (freshUntil !== null && freshUntil < 0) return freshUntil;
   return -Math.max(1, Math.min(freshUntil ?? at, at));
 }
 
-/** After minus before, so a deletion's figures are negative. Bytes are the sum of the tiles' lengths. */
+/** Sums of tiles and of their lengths, or the difference of sums: negative after a removal. */
 export interface StoreChange {
   readonly tiles: number;
   readonly bytes: number;
@@ -202,7 +198,7 @@ export function sumOfChanges(changes: Iterable<StoreChange | null | undefined>):
   return sum;
 }
 
-/** Without a negative zero, which callers would see in an equality. */
+/** Avoids negative zero, which is not equal to zero in assertions. */
 export function negated({ tiles, bytes }: StoreChange): StoreChange {
   return { tiles: 0 - tiles, bytes: 0 - bytes };
 }
@@ -212,9 +208,9 @@ export interface SweepingStatistics {
   readonly bytes: number;
 }
 
-/** The state of an unreachable database, for holders of copies of its tiles. */
+/** Whether the database is unreachable, for stores with copies of the tiles that it lists. */
 export interface Outage {
-  /** The latest query failed. */
+  /** Whether the latest query failed. */
   isAway(): boolean;
   /** Whether copies may be shown without a query. */
   mayShow(): Promise<boolean>;
@@ -224,75 +220,75 @@ export interface Outage {
 export interface StoreRoom {
   readonly folder: string;
   readonly freeBytes: number;
-  /** Free percentage of bytes or inodes of the disk, whichever is less. */
+  /** Free percentage of the disk's bytes or inodes, whichever is less. */
   readonly freePercent: number;
   /** Below this nothing is stored. */
   readonly minFreePercent: number;
-  /** False: tiles are served but not stored, because the disk is nearly full or refused one just now. */
+  /** False if tiles are served but not stored, because the disk is nearly full or has just refused a write. */
   readonly storing: boolean;
 }
 
-/** Whole files by name, beside the tiles. */
+/** Files by name in a shared store, such as exports. */
 export interface StoreFiles {
-  /** Stores a file of this machine; no reader sees a part of it. */
+  /** Moves a file of this machine into the store; readers see it once it is complete. */
   put(name: string, path: string, signal: AbortSignal): Promise<void>;
-  /** From the first byte to the last, both included; null: no such file. */
+  /** The bytes from `start` to `end`, both inclusive; null if there is no such file. */
   read(name: string, start: number, end: number): Promise<Readable | null>;
-  /** Some of the names, if there are any; unfinished files are included. */
+  /** Some of the names, including those of unfinished files; empty if there are none. */
   names(): Promise<readonly string[]>;
   remove(names: readonly string[]): Promise<void>;
 }
 
 /** A tile without its picture. */
 export interface TileEntry extends TileIndex, Pick<StoredTile, 'createdAt'> {
-  /** Number of bytes. */
+  /** Length of the picture. */
   readonly bytes: number;
   /** As readers see it, with open marks applied. */
   readonly freshUntil: number | null;
   readonly validator: string | null;
-  /** An open mark keeps it from readers. */
+  /** Whether an open mark hides it from readers. */
   readonly hidden: boolean;
 }
 
 /**
- * The meaning of a raised generation for readers, until the tiles that it concerns have been removed or marked. `hide`:
- * they are absent. `outdate`: they count as marked stale.
+ * The effect of an open mark on readers, until its tiles have been removed or outdated in the index. `hide`: the tiles
+ * count as absent. `outdate`: see `outdatedSince`.
  */
 export interface MarkEffect extends Pick<TileLimits, 'createdBefore'> {
   readonly type: 'hide' | 'outdate';
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** Left out: all. */
+  /** Absent: all. */
   readonly formats?: readonly string[];
-  /** Null: the default combination; left out: all. */
+  /** Null: the default combination; absent: all. */
   readonly parametersId?: string | null;
-  /** A task removes the tiles. The mark ends with it. */
+  /** A task removes the tiles; the mark is closed when it ends. */
   readonly byTask?: true;
 }
 
-/** A raised generation that readers obey because the tiles concerned may still be stored. */
+/** A mark that readers obey, because its tiles may still be stored. */
 export interface OpenMark {
   readonly layer: string;
-  /** The generation. */
+  /** The generation that it raised. */
   readonly number: number;
   readonly effect: MarkEffect;
   /** Null: the whole layer. */
   readonly places: readonly TilePlace[] | null;
 }
 
-/** The place of a writer in the order of a store. It is taken before the source is queried. */
+/** A number that orders the writers of a store. A writer takes it before it queries its source. */
 export interface Ticket {
-  /** Greater than every ticket and every generation that the store gave out before, in any process or node. */
+  /** Greater than every earlier ticket and generation of the store, in any process or node. */
   readonly number: number;
-  /** The generation of the place: a tile with an earlier ticket is outdated there. */
+  /** The latest generation of the place: tiles with an earlier ticket are outdated there. */
   readonly generation: number;
 }
 
-/** A selection within a rectangle; an omitted field selects all. */
+/** Limits of a selection of tiles; an absent field does not limit it. */
 export interface TileLimits {
   /** Milliseconds since 1970. */
   readonly createdBefore?: number | undefined;
-  /** Only tiles with an earlier ticket: those stored since that generation was raised stay. */
+  /** Only tiles with an earlier ticket, not those made since that generation was raised. */
   readonly before?: number | undefined;
   /** Only tiles in one of these parts of the rectangle; they may overlap. */
   readonly within?: PackedRects | undefined;
@@ -301,15 +297,15 @@ export interface TileLimits {
 /** A change of tiles in a rectangle. */
 export type TileEdit =
   | ({ readonly type: 'remove' } & TileLimits)
-  /** They are outdated since `at`: see `outdatedSince`. */
+  /** Outdates the tiles: see `outdatedSince`. */
   | ({ readonly type: 'outdate'; readonly at: number } & TileLimits)
-  /** They count as made at `createdAt` by `madeBy`; `ticket` as in `put`. */
+  /** The tiles now count as made at `createdAt` by `madeBy`; `ticket` as in `put`. */
   | ({ readonly type: 'confirm'; readonly ticket: number } & Pick<
       StoredTile,
       'createdAt' | 'freshUntil' | 'madeBy'
     >);
 
-/** Changes by other machines to the tiles of a store, for holders of copies. */
+/** A change to the tiles of a store, for processes with copies of them. */
 export type TileChange =
   /** The changes since are unknown: all copies are invalid. */
   | { readonly kind: 'everything' }
@@ -319,12 +315,3 @@ export type TileChange =
 
 /** The database channel that announces truncations; see `Store.changesSince`. */
 export const TILE_CHANGES = 'tile-changes';
-
-/** A block of a zoom, in every format and for all parameters. */
-export interface TilePlace {
-  readonly gridSet: string;
-  readonly z: number;
-  readonly rect: TileRect;
-  /** Readers obey a mark only in these parts of `rect`; left out: in all of it. Some hundred at most. */
-  readonly parts?: PackedRects;
-}

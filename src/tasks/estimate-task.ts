@@ -226,16 +226,13 @@ async function meansOf(
   const means: Mean[] = [];
   for (const { z, tiles, cachedTiles, cachedBytes } of zooms) {
     const here = { tiles: Number(cachedTiles), bytes: Number(cachedBytes) };
-    const sample = here.tiles >= ENOUGH_SAMPLES ? here : await sampleOf(store, sets, z);
+    const ofZoom = async () => (await levelsOf(store, sets)).filter((level) => level.z === z);
+    const sample = here.tiles >= ENOUGH_SAMPLES ? here : sumOfChanges(await ofZoom());
     if (sample.tiles === 0) continue;
     const isSure = sample.tiles >= ENOUGH_SAMPLES || BigInt(sample.tiles) >= tiles;
     means.push({ z, bytes: sample.bytes / sample.tiles, isSure });
   }
   return means;
-}
-
-async function sampleOf(store: Store, sets: readonly TileSetKey[], z: number): Promise<StoreChange> {
-  return sumOfChanges((await levelsOf(store, sets)).filter((level) => level.z === z));
 }
 
 /** Mean sizes of zooms outside the request. */

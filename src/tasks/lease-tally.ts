@@ -2,7 +2,7 @@ import { boundsAround } from '../domain/bounds.ts';
 import type { TileRangeLevel } from '../domain/grid-subset.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import { addResults } from './perform-step.ts';
-import { type Counts, type FailureReason, NO_COUNTS, type StepFailure } from './store/lease.ts';
+import { type Counts, type FailureReason, NO_COUNTS, type Report, type StepFailure } from './store/lease.ts';
 import type { TaskPlan } from './task-plan.ts';
 
 /** How a step ended: its counts (null: nothing to do), or why it failed. */
@@ -10,11 +10,7 @@ export type StepOutcome =
   | { readonly ok: true; readonly counts: Counts | null }
   | ({ readonly ok: false; readonly tiles: bigint } & FailureReason);
 
-export interface TallySnapshot {
-  readonly doneSteps: number;
-  readonly counts: Counts;
-  readonly failures: readonly StepFailure[];
-  readonly retried: ReadonlyMap<number, FailureReason | null>;
+export interface TallySnapshot extends Pick<Report, 'doneSteps' | 'counts' | 'failures' | 'retried'> {
   /** Where tiles were replaced or removed, rounded up to a rectangle a zoom. */
   readonly changed: ReadonlyMap<number, TileRect>;
 }

@@ -185,7 +185,6 @@ describe('names and numbers', () => {
     await expect(
       planTask({ layer: 'x' }, { layer: () => null, maxThreadCount: 1, pace: async () => {} }),
     ).rejects.toThrow('There is no layer x.');
-    await expect(plan({ priority: 11 })).rejects.toThrow(/priority/);
   });
 
   it('parameters go through the filters to the tile set that requests read', async () => {

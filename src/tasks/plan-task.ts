@@ -76,10 +76,11 @@ export async function planTask(draft: TaskDraft, options: PlanOptions) {
     zoomStop: zooms.stop,
     bounds,
     area,
+    ...(draft.areaName !== undefined && { areaName: draft.areaName }),
     onlyStale: type === 'seed' && (draft.onlyStale ?? false),
     threadCount,
     ...failureRulesOf(draft.archive ? { ...draft, tileFailureRetryCount: 0 } : draft),
-    priority: priorityOf(draft.priority),
+    priority: draft.priority ?? 0,
     ...useOrderOf(draft, makesTiles(type)),
   };
   const whole = cutPlan(request, levels, () => metatileSizeOf(tiles), geometry);
@@ -263,11 +264,6 @@ function failureRulesOf(draft: TaskDraft) {
 function limited(value: number | undefined, usual: number, max: number): number {
   if (value === undefined || Number.isNaN(value) || value < 0) return usual;
   return Math.min(Math.floor(value), max);
-}
-
-function priorityOf(priority = 0): number {
-  if (Number.isInteger(priority) && Math.abs(priority) <= MAX_PRIORITY) return priority;
-  throw invalid(`priority must be a whole number from ${-MAX_PRIORITY} to ${MAX_PRIORITY}, not ${priority}.`);
 }
 
 function describe({ minX, minY, maxX, maxY }: Bounds): string {

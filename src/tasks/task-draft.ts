@@ -24,6 +24,8 @@ export interface TaskDraft {
   readonly tileFailureRetryWaitTime?: number;
   readonly totalFailuresBeforeAborting?: number;
   readonly area?: Area;
+  /** Of the declared area with that shape. */
+  readonly areaName?: string;
   readonly buffer?: PixelBuffer;
   readonly onlyStale?: boolean;
   /** Only these pages, in this order. */

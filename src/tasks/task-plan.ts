@@ -121,15 +121,9 @@ function firstBlocks(rect: TileRect, columns: number, rows: number, count: numbe
   ].filter(({ minX, minY, maxX, maxY }) => minX <= maxX && minY <= maxY);
 }
 
-interface Place {
-  readonly level: PlanLevel;
-  readonly firstOfLevel: number;
-  readonly firstOfNextLevel: number;
-  readonly column: number;
-  readonly row: number;
-}
+type Place = NonNullable<ReturnType<typeof piecePlace>>;
 
-function piecePlace(plan: TaskPlan, ordinal: number): Place | null {
+function piecePlace(plan: TaskPlan, ordinal: number) {
   let first = 0;
   for (const level of plan.levels) {
     const { minColumn, minRow, columns, count } = blocksOf(level);

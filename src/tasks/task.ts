@@ -1,5 +1,6 @@
 import type { Bounds, Polygon } from '../domain/bounds.ts';
 import type { UpstreamWords } from '../domain/errors.ts';
+import type { TileSetKey } from '../domain/tile-key.ts';
 import type { HostClosing } from '../domain/upstream-status.ts';
 import type { RenewResult } from '../pipeline/tile-pipeline.ts';
 
@@ -33,20 +34,18 @@ export type TaskOutcome = (typeof TASK_OUTCOMES)[number];
 export const EVERY_FORMAT = '*';
 
 /** The request, with defaults filled in and names checked. */
-export interface TaskRequest {
-  readonly layer: string;
+export interface TaskRequest extends Omit<TileSetKey, 'incarnation'> {
   readonly type: TaskType;
-  readonly gridSet: string;
-  readonly format: string;
   /** Complete parameter values; `parametersId` names the tile set they make. */
   readonly parameters: Readonly<Record<string, string>>;
-  readonly parametersId: string | null;
   readonly zoomStart: number;
   readonly zoomStop: number;
   /** In the grid set's CRS. */
   readonly bounds: Bounds;
   /** Narrows `bounds`; in the grid set's CRS. */
   readonly area: readonly Polygon[] | null;
+  /** Of the declared area that had this shape at the time of the request. */
+  readonly areaName?: string;
   /** A seed that renews existing stale tiles, and makes no missing ones. */
   readonly onlyStale: boolean;
   readonly threadCount: number;

@@ -86,6 +86,8 @@ describe('a layer declared over the network', () => {
     const { document, at } = fresh('not replaced');
     const seen = (await call('POST', '/api/v1/layers', document)).headers.get('etag') ?? '';
     expect((await call('POST', '/api/v1/layers', document)).status).toBe(409);
+    const tried = await call('POST', '/api/v1/layers?dryRun=true', document);
+    expect([tried.status, tried.text]).toEqual([409, expect.stringMatching(/^name is already used/)]);
     const changed = { ...document, title: 'States' };
     expect((await call('PUT', at, changed, { 'if-match': seen })).status).toBe(200);
     expect((await call('PUT', at, document, { 'if-match': seen })).status).toBe(412);

@@ -12,6 +12,7 @@ areas: [{ name: europe, bounds: [-10, 35, 30, 60] }]
 layers:
   - { name: world, title: The world, source: { type: world }, gridSets: [EPSG:900913], fullWMS: true }
   - { name: outlines, source: { type: world }, gridSets: [EPSG:900913] }
+  - { name: city, source: { type: world }, gridSets: [{ name: EPSG:900913, extent: [1080000, 7070000, 1130000, 7110000] }] }
 `;
 
 /** One finger: down on the first, up on the second. */
@@ -133,6 +134,62 @@ describe('adding a layer in the console', needs('chromium'), () => {
       parameters: [],
     });
     expect(await console.accessibilityFaults()).toEqual([]);
+  });
+
+  it('a grid set added to a layer has the extent of its others', async () => {
+    const { page } = console;
+    await console.go('add?copy=city', 'Copy city');
+    await page.getByLabel('Another grid set').fill('EPSG:4326');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByRole('button', { name: 'Remove: EPSG:4326' }).waitFor();
+    const { gridSets } = JSON.parse(await page.getByLabel('All settings (JSON)').inputValue());
+    const [west, south, east, north] = gridSets[1].extent.map(Math.round);
+    expect([west, south, east, north]).toEqual([10, 53, 10, 54]);
+  });
+
+  it('a taken name is refused while it is typed, and a refusal goes when its field is corrected', async () => {
+    const { page } = console;
+    await console.go('add?copy=city', 'Copy city');
+    const name = page.getByLabel('Name', { exact: true });
+    const refusal = page.getByText('is declared in the configuration file').first();
+    await name.fill('world');
+    await refusal.waitFor();
+    await name.fill('own');
+    await refusal.waitFor({ state: 'detached' });
+    await page.route('**/api/v1/layers', (route) => route.fulfill({ status: 409, body: 'Refused.' }));
+    await page.getByRole('button', { name: 'Save layer' }).click();
+    await page.getByText('Refused.').waitFor();
+    await page.unrouteAll();
+    await page.getByRole('textbox', { name: 'Title', exact: true }).fill('Own');
+    await page.getByText('Refused.').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Save layer' }).click();
+    await page.getByRole('heading', { name: 'Own', level: 1 }).waitFor();
+    await console.go('add?copy=own', 'Copy own');
+    await name.fill('own');
+    await page.getByText('name is already used').first().waitFor();
+    console.complaints();
+  });
+
+  it('a layer that another user has changed is loaded again, and the changes of this one are kept', async () => {
+    const { page } = console;
+    await console.go('add/own', 'Edit own');
+    const title = page.getByRole('textbox', { name: 'Title', exact: true });
+    await title.fill('Mine');
+    const { document } = (await layer('own')).json as { document: object };
+    const headers = { authorization: server.authorization, 'content-type': 'application/json' };
+    const body = JSON.stringify({ ...document, attribution: 'Theirs' });
+    const path = `${server.url}/api/v1/layers/own`;
+    expect((await fetch(path, { method: 'PUT', headers, body })).status).toBe(200);
+    await page.getByRole('button', { name: 'Save layer' }).click();
+    await page.getByText('was changed in the meantime').waitFor();
+    await eventually('both changes are shown', async () => {
+      const shown = JSON.parse(await page.getByLabel('All settings (JSON)').inputValue());
+      return shown.title === 'Mine' && shown.attribution === 'Theirs';
+    });
+    await page.getByRole('button', { name: 'Save layer' }).click();
+    await page.getByRole('heading', { name: 'Mine', level: 1 }).waitFor();
+    expect((await layer('own')).json).toMatchObject({ document: { title: 'Mine', attribution: 'Theirs' } });
+    console.complaints();
   });
 
   it('layers are put together with a preview, reordered by dragging and by keyboard', async () => {

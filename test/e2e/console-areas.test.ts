@@ -108,12 +108,71 @@ describe('areas in the console', needs('chromium'), () => {
     expect(text).toContain('[40,40]');
   });
 
+  it('an area of the list is chosen in the forms of tasks and exports', async () => {
+    const { page } = open;
+    await open.go('areas', 'Areas');
+    await page.getByRole('link', { name: 'Seed and truncate: square' }).click();
+    await page.getByRole('heading', { name: 'Seed and truncate', level: 1 }).waitFor();
+    const area = page.getByLabel('Within the area');
+    expect(await area.inputValue()).toBe('square');
+    await page.getByRole('combobox', { name: 'Grid set', exact: true }).selectOption('EPSG:4326');
+    expect(await area.inputValue()).toBe('square');
+    await eventually('the request names it', async () =>
+      ((await page.locator('pre').textContent()) ?? '').includes('"area":"square"'),
+    );
+    await page.getByRole('combobox', { name: 'Type', exact: true }).selectOption('export');
+    await eventually('an export does too', async () =>
+      /api\/v1\/exports.*"area":"square"/s.test((await page.locator('pre').textContent()) ?? ''),
+    );
+    await area.selectOption('everywhere');
+    await page.getByLabel('Bounds in').waitFor();
+    expect(open.complaints()).toEqual([]);
+  });
+
+  it('a task and a schedule keep the name of their area', async () => {
+    const { page } = open;
+    const { authorization: auth } = server;
+    const send = async (method: string, path: string, body: object) => {
+      const headers = { authorization: auth, 'content-type': 'application/json' };
+      const answer = await fetch(`${server.url}/api/v1/${path}`, {
+        method,
+        headers,
+        body: JSON.stringify(body),
+      });
+      return (await answer.json()) as { id: number; area: object; areaName: string | null };
+    };
+    const body = { layer: 'world', zoomStop: 1, area: 'square' };
+    const { id } = await send('POST', 'tasks', body);
+    await eventually(
+      'it is done',
+      async () => (await get<{ state: string }>(`tasks/${id}`)).state === 'done',
+    );
+    await open.go(`tasks/${id}`, 'Seed world');
+    await page.getByText('area with 4 corners').waitFor();
+    await page.getByRole('link', { name: 'square', exact: true }).waitFor();
+    expect(await page.locator('pre').textContent()).toContain('"area":"square"');
+    await page.getByRole('link', { name: 'Run again' }).click();
+    await page.getByLabel('Within the area').waitFor();
+    expect(page.url()).toContain('area=square');
+    const times = { ...body, name: 'nightly', cron: '0 22 * * *' };
+    const { id: schedule, area } = await send('POST', 'schedules', times);
+    const crs = { areaCrs: 'grid-set' };
+    const off = await send('PUT', `schedules/${schedule}`, { ...times, area, ...crs, enabled: false });
+    expect(off.areaName).toBe('square');
+    const other = JSON.parse(SQUARE);
+    expect((await send('PUT', `schedules/${schedule}`, { ...times, area: other })).areaName).toBeNull();
+    await send('PUT', `schedules/${schedule}`, times);
+    await open.go(`schedules/${schedule}?edit`, 'Edit nightly');
+    expect(await page.getByLabel('Within the area').inputValue()).toBe('square');
+    expect(open.complaints()).toEqual([]);
+  });
+
   it('the console lists areas, draws one on the map, and limits a key to it', async () => {
     const { page } = open;
     await open.go('areas', 'Areas');
     await page.getByText('lost.gpkg: there is no such file').waitFor();
     await page.getByText('The database cannot be reached: nothing listens there.').waitFor();
-    await page.getByRole('link', { name: 'square' }).click();
+    await page.getByRole('link', { name: 'square', exact: true }).click();
     await page.getByRole('heading', { name: 'square' }).waitFor();
     await page.locator('canvas').first().waitFor();
     expect(await open.accessibilityFaults()).toEqual([]);

@@ -436,17 +436,21 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await open.go('seed/world', 'Seed and truncate');
     await eventually('it may start', () => button('Start').isEnabled());
     const { port } = new URL(server.url);
+    const start = async () => {
+      server = await openServer({ config, data: server.data, flags: { port }, expectedLog: /roads/ });
+    };
+    const refusal = page.getByText('The server cannot be reached.');
     await server.stop();
     await page.getByLabel('To zoom').fill('2');
-    await page.getByText('The server cannot be reached.').waitFor();
-    server = await openServer({
-      config,
-      data: server.data,
-      flags: { port },
-      expectedLog: /roads/,
-    });
+    await refusal.waitFor();
+    await start();
     await eventually('it may start again', () => button('Start').isEnabled());
     expect(await page.getByLabel('To zoom').inputValue()).toBe('2');
-    expect(await page.getByText('The server cannot be reached.').count()).toBe(0);
+    expect(await refusal.count()).toBe(0);
+    await server.stop();
+    await button('Start').click();
+    await refusal.waitFor();
+    await start();
+    await refusal.waitFor({ state: 'detached' });
   });
 });

@@ -25,6 +25,14 @@ const PAGES = [
   ...['inspect/world?tile=0/0/0', 'upstreams', 'changes', 'accounts', 'keys', 'audit', 'about'],
 ];
 
+const CONFIG = `
+layers:
+  - { name: world, source: { type: world } }
+  - { name: dead, source: { type: wms, url: 'http://127.0.0.1:9/wms', layers: a } }
+changes:
+  - { name: hook, type: webhook, secret: a-secret-of-some-length, layers: [world], action: invalidate }
+`;
+
 describe('the console of a German browser', needs('chromium'), () => {
   let server: OpenServer;
   let page: Page;
@@ -32,7 +40,7 @@ describe('the console of a German browser', needs('chromium'), () => {
   const loaded: string[] = [];
 
   beforeAll(async () => {
-    server = await openServer({ outlivesTest: true });
+    server = await openServer({ config: CONFIG, outlivesTest: true });
     const narrow = { locale: 'de-CH', viewport: { width: 400, height: 800 } };
     const opened = await openConsole(await sharedBrowser(), server.url, narrow);
     whenFileOver(() => opened.close());
@@ -94,6 +102,14 @@ describe('the console of a German browser', needs('chromium'), () => {
       expect([path, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([path, 400]);
     }
     expect(complaints()).toEqual([]);
+  });
+
+  it('failures of map servers and actions of feeds are in German', async () => {
+    await fetch(`${server.url}/tiles/dead/0/0/0.png`);
+    await page.goto(`${server.url}/#/upstreams`);
+    await page.getByText('keine Verbindung: 1').waitFor();
+    await page.goto(`${server.url}/#/changes`);
+    await page.getByText('webhook · invalidiert').waitFor();
   });
 
   it('the audit log of a German console describes a change in German', async () => {

@@ -69,6 +69,14 @@ gridSets: [{ name: swiss, srs: 2056, extent: [2420000, 1030000, 2900000, 1350000
     expect((await get('gridset-preview', { ...query, degrees: CITY })).json.tiles).not.toBeNull();
   });
 
+  it('the preview of a grid set has its part for a layer with an extent in another one', async () => {
+    const query = { gridSet: 'swiss', like: 'EPSG:4326', extent: '7,46,8,47' };
+    const { name, extent } = (await get('gridset-preview', query)).json.part;
+    expect([name, ...extent.map(Math.round)]).toEqual(['swiss', 2566016, 1094271, 2643490, 1205591]);
+    const whole = (await get('gridset-preview', { gridSet: 'swiss', like: 'EPSG:4326' })).json.part;
+    expect(whole).toEqual({ name: 'swiss' });
+  });
+
   it.each([
     ['gridset-proposals', {}, 'srs'],
     ['gridset-proposals', { srs: 'EPSG:25832' }, 'srs must be a whole number'],
@@ -78,6 +86,7 @@ gridSets: [{ name: swiss, srs: 2056, extent: [2420000, 1030000, 2900000, 1350000
     ['gridset-preview', { document: '{' }, 'document must be a declaration as JSON'],
     ['gridset-preview', { document: '{"name":"x"}' }, 'srs'],
     ['gridset-preview', { gridSet: 'swiss', zoom: '9' }, 'no zoom level 9'],
+    ['gridset-preview', { gridSet: 'swiss', like: 'EPSG:4326', extent: '10,53,11,54' }, 'does not reach'],
   ])('a wrong request to %s is refused: %o', async (path, query, message) => {
     const { status, text } = await get(path, query);
     expect([status, text]).toEqual([400, expect.stringContaining(message)]);

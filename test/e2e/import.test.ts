@@ -72,7 +72,7 @@ describe('tilewarden import URL', () => {
     const again = await run(`${other}/service/wms`, '--apply', '--server', server);
     expect([again.code, again.err]).toEqual([
       1,
-      expect.stringContaining('Layer world was refused: The name is already used'),
+      expect.stringContaining('Layer world was refused: name is already used'),
     ]);
     expect((await run(`${other}/service/wms`, '--apply', '--replace', '--server', server)).code).toBe(0);
   });

@@ -116,11 +116,17 @@ class KillLoop {
     return [...tasks.values()];
   }
 
-  /** Until the workers are at work: two in three kills come then, the others at any moment from the start on. */
+  /**
+   * Until the workers are at work: two in three kills come then, the others at any moment from the start on. A task whose
+   * tiles are all present may have ended before the first list.
+   */
   async untilMoving(server: ServerUnderTest): Promise<void> {
-    const processed = async () => (await server.tasks()).reduce((sum, task) => sum + task.tilesProcessed, 0);
-    const before = await processed();
-    await eventually('the workers are at work', processed, (now) => now !== before);
+    const states = async () =>
+      (await server.tasks()).map(({ id, state, tilesProcessed }) => `${id} ${state} ${tilesProcessed}`);
+    const before = await states();
+    const isAtWork = (now: readonly string[]) =>
+      now.some((task, at) => task !== before[at]) || now.every((task) => /done|aborted/.test(task));
+    await eventually('the workers are at work', states, isAtWork);
   }
 
   async untilEnded(server: ServerUnderTest): Promise<void> {

@@ -5,8 +5,8 @@ import type { Session } from './session.tsx';
 import { Shell } from './shell.tsx';
 
 /**
- * `session` is the pending response to `session.json`, and `page` the first page. Nothing is drawn before both have arrived:
- * on a slow processor a placeholder would take longer to draw than they take to load.
+ * Draws the console when `session` (the response to `session.json`) and the code of the first `page` have arrived. On a
+ * slow processor, drawing a placeholder would take longer than loading both.
  */
 export async function startConsole(
   root: HTMLElement,
@@ -14,7 +14,7 @@ export async function startConsole(
   page: Promise<unknown>,
 ): Promise<void> {
   const first = await session.catch(() => null);
-  // Errors are shown with the page.
+  // The page shows its own errors.
   if (first?.caller) await page.catch(() => undefined);
   createRoot(root).render(
     <StrictMode>

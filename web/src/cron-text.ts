@@ -27,12 +27,12 @@ const FIELDS = [
   [WORDS.fields[3], 1, 12],
   [WORDS.fields[4], 0, 7],
 ] as const;
-/** `*`, `5`, `MON-FRI`, `10-50/5`, and what L, W and # add. */
+/** `*`, `5`, `MON-FRI`, `10-50/5`, and forms with L, W and #. */
 const PART = /^(\*|\?|[0-9A-Z#+]+(-[0-9A-Z]+)?)(\/[1-9]\d*)?$/i;
 
 const OPTIONS = { use24HourTimeFormat: true, verbose: true, locale: LANGUAGE };
 
-/** `0 22 * * 1-5` → "At 22:00, Monday through Friday"; null without a description. */
+/** `0 22 * * 1-5` → "At 22:00, Monday through Friday"; null if it cannot be described. */
 export function cronText(cron: string): string | null {
   if (cronFault(cron) !== null) return null;
   try {
@@ -42,7 +42,7 @@ export function cronText(cron: string): string | null {
   }
 }
 
-/** Null: valid. The server checks the rarer forms. */
+/** Why an expression is invalid; null if it is valid. The server checks the rarer forms. */
 export function cronFault(cron: string): string | null {
   const text = cron.trim();
   if (text.startsWith('@')) {

@@ -1,2 +1,2 @@
-/** Each adds its language to `cronstrue`. */
+/** Each of these modules adds a language to `cronstrue`. */
 declare module 'cronstrue/locales/*';

@@ -1,4 +1,4 @@
-/** Chapters of the documentation, by page of the console; all other pages are in the chapter of the console. */
+/** The chapter of the documentation about each page of the console; others are in the chapter `console.html`. */
 export const CHAPTERS: Readonly<Record<string, string>> = {
   layers: 'layers.html',
   add: 'layers.html#from-a-map-service',

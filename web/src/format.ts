@@ -2,7 +2,7 @@ import type { Task } from './api/task-feed.ts';
 import { LANGUAGE, LOCALE, TEXTS } from './texts.ts';
 
 const UNITS = TEXTS.byteUnits;
-/** Seconds. */
+/** Units of time, in seconds. */
 const LARGE_UNITS: readonly (readonly [size: number, unit: string])[] = [
   [86_400, TEXTS.timeUnits.d],
   [3600, TEXTS.timeUnits.h],
@@ -10,13 +10,13 @@ const LARGE_UNITS: readonly (readonly [size: number, unit: string])[] = [
 ];
 const SECONDS = [1, TEXTS.timeUnits.s] as const;
 const TO_THE_MINUTE = { dateStyle: 'medium', timeStyle: 'short' } as const;
-/** Cached by their options: each takes 50 ms to create on a slow processor. */
+/** Cached by options, because each takes 50 ms to create on a slow processor. */
 const numbers = new Map<string, Intl.NumberFormat>();
 const dates = new Map<string, Intl.DateTimeFormat>();
 
 const plurals = new Intl.PluralRules(LANGUAGE);
 
-/** A text of the console, or its forms by the plural rules of the language. */
+/** A text of the console, or its singular and plural. */
 export type Text = string | { readonly one: string; readonly other: string };
 
 /** Puts values into a text in place of `{name}`. `count` also decides between singular and plural. */
@@ -39,7 +39,7 @@ function numberText(value: number, digits: number, options: Intl.NumberFormatOpt
   return known.format(value);
 }
 
-/** Always on the 24-hour clock, as in cron expressions and logs. */
+/** Always with the 24-hour clock, as in cron expressions and logs. */
 function dateText(iso: string, options: Intl.DateTimeFormatOptions): string {
   const key = JSON.stringify(options);
   const known = dates.get(key) ?? new Intl.DateTimeFormat(LOCALE, { hourCycle: 'h23', ...options });
@@ -48,15 +48,15 @@ function dateText(iso: string, options: Intl.DateTimeFormatOptions): string {
 }
 
 const DECIMAL_MARK = new Intl.NumberFormat(LOCALE).formatToParts(0.5).find(({ type }) => type === 'decimal');
-/** Languages other than English also accept a comma: `2,5`. `1.024` is ambiguous there, and refused. */
+/** Languages other than English also accept a comma, as in `2,5`, and refuse `1.024`, which is ambiguous there. */
 const TYPED = LANGUAGE !== 'en' ? /^(?!\d{1,3}(\.\d{3})+$)\d+([.,]\d+)?$/ : /^\d+(\.\d+)?$/;
 
-/** Parses a typed number of at least 0, e.g. `2.5`; null: not a number. */
+/** Parses a typed number of at least 0, e.g. `2.5`; null if it is not one. */
 export function typedNumber(text: string): number | null {
   return TYPED.test(text.trim()) ? Number(text.trim().replace(',', '.')) : null;
 }
 
-/** In the form that `typedNumber` parses. */
+/** A number in a form that `typedNumber` parses. */
 export function numberField(value: number): string {
   return String(value).replace('.', DECIMAL_MARK?.value ?? '.');
 }
@@ -75,8 +75,8 @@ export function bytesText(bytes: number): string {
 }
 
 /**
- * Whole up to a million, e.g. `12,345`; shortened above: `3.4 million`. A noun follows it, and Romance languages would need
- * a word between: `3,4 millones de teselas`.
+ * Whole up to a million, e.g. `12,345`; above, `3.4 million`. Spanish and French use a short form, because a noun after the
+ * long one would need a preposition: `3,4 millones de teselas`.
  */
 export function countText(count: number): string {
   if (Math.abs(count) < 1e6) return numberText(count, 0);
@@ -84,7 +84,7 @@ export function countText(count: number): string {
   return numberText(count, 1, { notation: 'compact', compactDisplay });
 }
 
-/** Tenths below ten. */
+/** With tenths below ten. */
 export function rateText(rate: number): string {
   return rate < 10 ? numberText(rate, 1) : countText(rate);
 }
@@ -107,7 +107,7 @@ export function percentText(share: number): string {
   return `${percent < 10 && percent > 0 ? tenth(percent) : numberText(percent, 0)} %`;
 }
 
-/** In its two largest units, e.g. `2 h 5 min`, or `7 d`. */
+/** In the two largest units, e.g. `2 h 5 min`, or `7 d`. */
 export function durationText(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   const first = LARGE_UNITS.findIndex(([size]) => whole >= size);
@@ -116,7 +116,7 @@ export function durationText(seconds: number): string {
   return `${countText(Math.floor(whole / size))} ${unit}${rest === 0 ? '' : ` ${rest} ${smaller}`}`;
 }
 
-/** E.g. `15 Nov 2026, 08:24`, by this browser's clock or that of a time zone. */
+/** E.g. `15 Nov 2026, 08:24`, in this browser's time zone by default. */
 export function timeText(iso: string, timeZone?: string): string {
   return dateText(iso, timeZone === undefined ? TO_THE_MINUTE : { ...TO_THE_MINUTE, timeZone });
 }
@@ -126,20 +126,20 @@ export function preciseTimeText(iso: string): string {
   return dateText(iso, { dateStyle: 'medium', timeStyle: 'medium' });
 }
 
-/** With seconds if it is within a day, e.g. `12:04:17`. */
+/** Only the time, with seconds, if it is within a day of now, e.g. `12:04:17`. */
 export function momentText(iso: string): string {
   const near = Math.abs(Date.parse(iso) - Date.now()) < 86_400_000;
   return near ? dateText(iso, { timeStyle: 'medium' }) : timeText(iso);
 }
 
-/** Replaces the ISO 8601 times in a text of the server. */
+/** Replaces ISO 8601 times in a text of the server. */
 export function withLocalTimes(text: string, timeZone?: string): string {
   return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) =>
     timeZone === undefined ? momentText(time) : timeText(time, timeZone),
   );
 }
 
-/** In its largest unit, e.g. `3 h ago`. */
+/** In the largest unit, e.g. `3 h ago`. */
 export function agoText(iso: string): string {
   const seconds = Math.max(0, (Date.now() - Date.parse(iso)) / 1000);
   const [size, unit] = LARGE_UNITS.find(([least]) => seconds >= least) ?? [];
@@ -148,7 +148,7 @@ export function agoText(iso: string): string {
     : fill(TEXTS.ago, { time: `${Math.floor(seconds / size)} ${unit}` });
 }
 
-/** The failure, and the map server's own message if it sent one. */
+/** The message of a failure, with the map server's own if it sent one. */
 export function failureText({
   message,
   upstream,
@@ -157,14 +157,14 @@ export function failureText({
   return words === null ? message : `${message} ${fill(TEXTS.upstreamSaid, { words })}`;
 }
 
-/** `in the last 24 hours`, or the start of a shorter count; null: since the server started. */
+/** `in the last 24 hours`, or since when if the period is shorter; null: since the server started. */
 export function sinceText(iso: string | null): string {
   if (iso === null) return TEXTS.sinceServerStart;
   const isWholeDay = Date.now() - Date.parse(iso) > 23.9 * 3_600_000;
   return isWholeDay ? TEXTS.lastDay : fill(TEXTS.sinceStart, { time: dateText(iso, { timeStyle: 'short' }) });
 }
 
-/** As precise as a grid needs, e.g. `-180` or `1234.56`. */
+/** With up to six decimals, e.g. `-180` or `1234.56`. */
 export function coordinateText(value: number): string {
   return String(Number(value.toFixed(6)));
 }
@@ -175,7 +175,7 @@ export function resolutionText(value: number): string {
   return text.includes('e') ? value.toFixed(12).replace(/0{1,12}$/, '') : text;
 }
 
-/** Values where the server has them, otherwise the beginning of the id. */
+/** The parameter values, or the beginning of the id if the server does not know them. */
 export function parametersText(
   id: string | null,
   values: Readonly<Record<string, string>> | null,

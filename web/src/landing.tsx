@@ -18,17 +18,17 @@ import type { Session } from './session.tsx';
 import { TEXTS } from './texts.ts';
 
 const WORDS = TEXTS.landing;
-/** With more layers than this there is a search field. */
+/** With more layers than this, a search field replaces the list. */
 const MAX_LISTED = 50;
 const MAP_OPTIONS = { wrapX: true, keepsPlace: true, maxTilesLoading: 16 };
 
-/** The place of the pointer, otherwise the middle of the map. */
+/** The place of the pointer, or else the middle of the map. */
 interface MapPoint {
   readonly tile: TilePlace & { readonly offered: boolean };
   readonly position: string;
 }
 
-/** The part of a layer that a list of choices needs. */
+/** The fields of a layer that the choice needs. */
 type BriefLayer = Pick<OfferedLayer, 'name' | 'title' | 'formats'>;
 
 export function startLanding(root: HTMLElement): void {
@@ -39,7 +39,7 @@ export function startLanding(root: HTMLElement): void {
   );
 }
 
-/** The public map. The part of the address after the `#` names the tile set, so that it can be bookmarked. */
+/** The public map. The part of the address after the `#` names the tile set, so that a user can bookmark it. */
 function Landing() {
   const list = useResource<{ readonly layers: readonly BriefLayer[] }>('tiles.json?brief=true');
   const session = useResource<Session>('session.json');
@@ -139,7 +139,7 @@ function TileLink({
   );
 }
 
-/** From the map's last address; addresses with a slash are the console's. */
+/** The parameters of the map's last address; `#/` begins addresses of the console. */
 function useWishes(): URLSearchParams {
   const hash = useHash();
   const last = useRef('');
@@ -148,7 +148,7 @@ function useWishes(): URLSearchParams {
   return useMemo(() => new URLSearchParams(text), [text]);
 }
 
-/** Vector tiles have no picture to show. */
+/** Whether the layer has image tiles; vector tiles are not shown. */
 function hasPictures({ formats }: BriefLayer): boolean {
   return formats.some((format) => format.startsWith('image/'));
 }
@@ -196,7 +196,7 @@ function watchPointer(consoleMap: ConsoleMap, report: (point: MapPoint) => void)
   });
 }
 
-/** In degrees where the projection is known, e.g. `59.91° N, 10.75° E`; in its own units otherwise. */
+/** In degrees if the projection is known, e.g. `59.913° N, 10.752° E`, otherwise in its units. */
 function positionOf(at: number[], projection: Projection): string {
   if (!knownProjection(projection.getCode())) return at.map((value) => value.toFixed(1)).join(', ');
   const { north, south, east, west } = WORDS.directions;

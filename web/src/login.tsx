@@ -62,7 +62,7 @@ export function Login({ notice, oidc, onDone }: LoginProps) {
   );
 }
 
-/** Returns to the same page. If the issuer is unavailable, the user stays here and can use a local account. */
+/** Signs in with OpenID Connect and returns to the same page; an unavailable issuer is a `Problem`, without leaving it. */
 async function goToIssuer(): Promise<void> {
   const here = `${location.pathname}${location.hash}`;
   const address = `login/oidc?return=${encodeURIComponent(here)}`;

@@ -7,7 +7,7 @@ const landing = document.getElementById('landing');
 const consoleRoot = document.getElementById('console');
 const started = new Set<HTMLElement>();
 
-/** Addresses with `#/` are the console's, all others the public map's. */
+/** Shows the console at addresses with `#/`, otherwise the public map. */
 async function show(): Promise<void> {
   const inConsole = location.hash.startsWith('#/');
   if (landing) landing.hidden = inConsole;

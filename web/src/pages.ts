@@ -1,7 +1,7 @@
 import type { ComponentType } from 'react';
 import type { Role } from './session.tsx';
 
-/** Each page is loaded on first use. */
+/** Pages of the console, each loaded on first use. */
 const LOADERS = {
   overview: () => import('./pages/overview.tsx'),
   layers: () => import('./pages/layers.tsx'),
@@ -27,7 +27,7 @@ interface PageModule {
   readonly default: ComponentType;
 }
 
-/** Other pages are for all roles. */
+/** The least role for a page; other pages are for all roles. */
 export const PAGE_ROLES: Partial<Record<PageName, Role>> = {
   add: 'admin',
   keys: 'admin',
@@ -39,7 +39,7 @@ const loaded = new Map<PageName, ComponentType>();
 
 export const PAGE_NAMES = Object.keys(LOADERS) as readonly PageName[];
 
-/** `#/tasks/7?…` is `tasks`; an unknown page is the overview. */
+/** `#/tasks/7?…` → `tasks`; `overview` for an unknown page. */
 export function pageOf(hash: string): PageName {
   const name = /^#\/([^/?]*)/.exec(hash)?.[1] ?? '';
   return PAGE_NAMES.find((page) => page === name) ?? 'overview';
@@ -51,7 +51,7 @@ export async function loadPage(name: PageName): Promise<PageModule> {
   return module;
 }
 
-/** Null: not loaded yet. */
+/** Null if the page is not loaded yet. */
 export function loadedPage(name: PageName): ComponentType | null {
   return loaded.get(name) ?? null;
 }

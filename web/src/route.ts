@@ -25,7 +25,22 @@ export function goTo(address: string): void {
   location.hash = address;
 }
 
-/** Changes the query of this page without another step in the history; empty values are removed. */
+let handedOver = '';
+
+/** With input for that page that may have a password in it: it must not be in the address. */
+export function goWith(input: string, address: string): void {
+  handedOver = input;
+  goTo(address);
+}
+
+/** The input of `goWith`, once. */
+export function takeInput(): string {
+  const input = handedOver;
+  handedOver = '';
+  return input;
+}
+
+/** Changes the query of this page without a new entry in the history; empty values are removed. */
 export function changeQuery(changes: Readonly<Record<string, string>>): void {
   const { page, item, query } = routeOf(location.hash);
   const values = Object.entries({ ...Object.fromEntries(query), ...changes }).filter(

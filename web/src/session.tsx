@@ -7,7 +7,7 @@ export type Role = Caller['role'];
 
 /** Content of `session.json`. */
 export interface Session {
-  /** Null: not signed in. */
+  /** Null if no user is signed in. */
   readonly caller: Caller | null;
   /** Whether there is a sign-in with OpenID Connect. */
   readonly oidc: boolean;
@@ -15,7 +15,7 @@ export interface Session {
 
 export const CallerContext = createContext<Caller | null>(null);
 
-/** Only inside the shell. */
+/** For components inside the shell, where a user is signed in. */
 export function useCaller(): Caller {
   const caller = useContext(CallerContext);
   if (!caller) throw new Error('no user is signed in');
@@ -30,7 +30,7 @@ export function may(caller: Caller, role: Role): boolean {
   return roleSuffices(caller.role, role);
 }
 
-/** Connects the tabs of this browser. A second channel of the same tab would get its own reports. */
+/** Reports a sign-out to other tabs of this browser. One per tab: a second would receive the tab's own reports. */
 export function openSignOutChannel(signedOutElsewhere: () => void) {
   const channel = new BroadcastChannel('tilewarden-session');
   channel.onmessage = signedOutElsewhere;

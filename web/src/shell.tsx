@@ -15,11 +15,12 @@ import { fill } from './format.ts';
 import { Login } from './login.tsx';
 import { loadedPage, loadPage, PAGE_NAMES, PAGE_ROLES, type PageName, pageOf } from './pages.ts';
 import { Button, Empty, ProblemNotice } from './parts/basics.tsx';
-import { rememberFocus } from './parts/dialog.tsx';
-import { addressOf, useRoute } from './route.ts';
+import { Dialog, rememberFocus } from './parts/dialog.tsx';
+import { addressOf, goTo, useRoute } from './route.ts';
 import { CallerContext, may, openSignOutChannel, type Session, useCaller } from './session.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { TEXTS } from './texts.ts';
+import { forgetInput, watchInput } from './unsaved.ts';
 
 const PAGES = Object.fromEntries(PAGE_NAMES.map((name) => [name, lazy(() => loadPage(name))])) as Readonly<
   Record<PageName, React.LazyExoticComponent<React.ComponentType>>
@@ -27,13 +28,13 @@ const PAGES = Object.fromEntries(PAGE_NAMES.map((name) => [name, lazy(() => load
 
 const TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** Milliseconds between tries while the server cannot be reached. */
+/** Milliseconds between attempts while the server cannot be reached. */
 const RETRY_MS = 3000;
 
-/** `first` is null while it is unknown. */
+/** `first` is the session at the start; null if it could not be loaded. */
 export function Shell({ first }: { first: Session | null }) {
   const [session, setSession] = useState(first);
-  /** Why the user has to sign in again; the page stays as it is until then. */
+  /** Why the user has to sign in again; null if not. Until then the page is only hidden. */
   const [ended, setEnded] = useState<string | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const otherTabs = useRef<ReturnType<typeof openSignOutChannel>>(null);
@@ -76,7 +77,7 @@ export function Shell({ first }: { first: Session | null }) {
     <>
       {(!caller || ended !== null) && <Login notice={ended} oidc={oidc} onDone={() => void loadSession()} />}
       {caller && (
-        // The same user finds the page unchanged; another user gets a new one.
+        // After signing in again, the same user finds the page unchanged; another user gets a new one.
         <div key={caller.name} hidden={ended !== null}>
           <CallerContext value={caller}>
             <Button kind="skip" onClick={skip}>
@@ -85,6 +86,7 @@ export function Shell({ first }: { first: Session | null }) {
             <div className="shell" onFocusCapture={rememberFocus}>
               <Sidebar caller={caller} onSignedOut={signedOut} />
               <CurrentPage />
+              <Leaving />
             </div>
           </CallerContext>
         </div>
@@ -93,7 +95,28 @@ export function Shell({ first }: { first: Session | null }) {
   );
 }
 
-/** Not a link: the part of the address after the `#` is the page's name. */
+/** The question before a link takes the user away from unsaved input. */
+function Leaving() {
+  const [address, setAddress] = useState<string | null>(null);
+  useEffect(() => watchInput(setAddress), []);
+  if (address === null) return null;
+  const leave = () => {
+    forgetInput();
+    goTo(address);
+  };
+  return (
+    <Dialog
+      title={TEXTS.unsaved.title}
+      verb={TEXTS.unsaved.leave}
+      onConfirm={leave}
+      onClose={() => setAddress(null)}
+    >
+      <p>{TEXTS.unsaved.text}</p>
+    </Dialog>
+  );
+}
+
+/** Skips the navigation. Not a link, because the part of the address after the `#` names the page. */
 function skip(): void {
   document.getElementById('content')?.focus();
 }
@@ -112,10 +135,10 @@ function CurrentPage() {
     const before = shown.current;
     shown.current = `${name}/${item}`;
     if (before === '' || before === shown.current) return;
-    // A field that still exists keeps the focus: another layer was chosen in it.
+    // A field that is still there keeps the focus, such as the one in which another layer was chosen.
     if (document.getElementById('content')?.contains(document.activeElement?.closest('input') ?? null))
       return;
-    // As after the load of a page: scrolled to the top, and the next Tab enters the page.
+    // As after loading a page: scrolls to the top, and the next Tab enters the content.
     scrollTo(0, 0);
     document.getElementById('content')?.focus({ preventScroll: true });
   }, [name, item]);
@@ -147,7 +170,7 @@ interface FenceProps {
   readonly children: ReactNode;
 }
 
-/** A fault in one page leaves the others as they are. */
+/** Confines an exception to the page that throws it. */
 class Fence extends Component<FenceProps, { readonly place: string; readonly failed: string | null }> {
   override state = { place: this.props.place, failed: null as string | null };
 

@@ -1,7 +1,7 @@
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { SESSION_PATH, send } from './api/client.ts';
 import { useTaskChanges } from './api/task-feed.ts';
-import { loadPage } from './pages.ts';
+import { loadPage, PAGE_ROLES } from './pages.ts';
 import { Button, Choice, LanguageChoice } from './parts/basics.tsx';
 import { Icon, Logo } from './parts/icons.tsx';
 import { addressOf, useRoute } from './route.ts';
@@ -12,25 +12,37 @@ import { chooseTheme, currentTheme } from './theme.ts';
 type Entry = keyof typeof TEXTS.nav;
 
 const SIGNED_IN: readonly Caller['via'][] = ['session', 'oidc'];
-const ADMIN_ENTRIES: readonly Entry[] = ['accounts', 'keys', 'audit'];
-/** Other roles find only their own password there. */
+/** Whether a caller without the role admin has a use for the page of accounts: to change the own password. */
 const hasPassword = ({ via }: Caller) => via === 'session';
 const ENTRIES = (Object.keys(TEXTS.nav) as Entry[]).filter((entry) => entry !== 'add');
 
 export function Sidebar({ caller, onSignedOut }: { caller: Caller; onSignedOut: () => void }) {
   const { page } = useRoute();
   const [open, setOpen] = useState(false);
-  const entries = ENTRIES.filter(
-    (entry) =>
-      may(caller, 'admin') || !ADMIN_ENTRIES.includes(entry) || (entry === 'accounts' && hasPassword(caller)),
+  const menu = useRef<HTMLButtonElement>(null);
+  const entries = ENTRIES.filter((entry) =>
+    entry === 'accounts'
+      ? may(caller, 'admin') || hasPassword(caller)
+      : may(caller, PAGE_ROLES[entry] ?? 'viewer'),
   );
+  useEffect(() => {
+    if (!open) return;
+    const stop = new AbortController();
+    const close = ({ key }: KeyboardEvent) => {
+      if (key !== 'Escape') return;
+      setOpen(false);
+      menu.current?.focus();
+    };
+    addEventListener('keydown', close, { signal: stop.signal });
+    return () => stop.abort();
+  }, [open]);
   return (
     <aside className={`sidebar ${open ? 'open' : ''}`}>
       <a className="brand" href={addressOf('overview')}>
         <Logo />
         {TEXTS.product}
       </a>
-      <Button kind="menu-button" aria-expanded={open} onClick={() => setOpen(!open)}>
+      <Button ref={menu} kind="menu-button" aria-expanded={open} onClick={() => setOpen(!open)}>
         {TEXTS.menu}
       </Button>
       <nav aria-label={TEXTS.menu}>
@@ -57,12 +69,12 @@ export function Sidebar({ caller, onSignedOut }: { caller: Caller; onSignedOut: 
   );
 }
 
-/** Errors are shown when the page is opened. */
+/** Loads a page in advance. Errors are shown when it is opened. */
 function preload(entry: Entry): void {
   loadPage(entry).catch(() => undefined);
 }
 
-/** Keeps the stream open as long as the console is open. */
+/** Count of running tasks. It also keeps the stream of tasks open on every page. */
 function RunningCount() {
   const running = [...useTaskChanges().values()].filter(({ state }) => state === 'running').length;
   return running === 0 ? null : <span className="count">{running}</span>;

@@ -14,13 +14,15 @@ export type TaskRequest = Required<Pick<ScheduleBody, Always>> &
   Pick<ScheduleBody, 'bounds' | 'area' | 'areaCrs' | 'order' | 'share'> & { readonly type: Work };
 
 /** The request of a task or a schedule; null: the server's choice. */
-type PartialRequest = { readonly [Name in keyof TaskRequest]?: TaskRequest[Name] | null };
+type PartialRequest = { readonly [Name in keyof TaskRequest]?: TaskRequest[Name] | null } & {
+  readonly areaName?: string | null;
+};
 
 /** A request as part of an address, for `planFrom`. */
 export function queryOf(request: PartialRequest): Record<string, string> {
-  const { type, gridSet, format, parameters, zoomStart, zoomStop, threadCount, bounds, area, areaCrs } =
-    request;
-  const { order, share } = request;
+  const { type, gridSet, format, parameters, zoomStart, zoomStop, threadCount, bounds } = request;
+  const { order, share, areaCrs, area = null } = request;
+  const name = request.areaName ?? (typeof area === 'string' ? area : null);
   const texts = {
     type,
     gridSet,
@@ -29,21 +31,23 @@ export function queryOf(request: PartialRequest): Record<string, string> {
     zoomStop,
     threadCount,
     ...(order === 'use' && { order, share }),
-    ...(area ? { area: JSON.stringify(area), areaCrs } : { bounds }),
+    ...(name !== null ? { area: name } : area ? { area: JSON.stringify(area), areaCrs } : { bounds }),
     ...parameterWishes(parameters ?? {}),
   };
   const known = Object.entries(texts).filter(([, value]) => value !== null && value !== undefined);
   return Object.fromEntries(known.map(([name, value]) => [name, String(value)]));
 }
 
-/** The request of a task. A task has its area in the grid set's CRS, and bounds around it. */
+/** The request of a task. A task has its area in the grid set's CRS, its name, and bounds around it. */
 export function requestOfTask(
-  task: Omit<TaskRequest, 'area' | 'areaCrs' | 'order' | 'share'> & Pick<Task, 'area' | 'order' | 'share'>,
+  task: Omit<TaskRequest, 'area' | 'areaCrs' | 'order' | 'share'> &
+    Pick<Task, 'area' | 'areaName' | 'order' | 'share'>,
 ): TaskRequest {
   const { layer, type, gridSet, format, parameters, zoomStart, zoomStop, threadCount, bounds, area } = task;
   const { order, share } = task;
   const byUse = share === null ? {} : { order, share };
   const what = { layer, type, gridSet, format, parameters, zoomStart, zoomStop, threadCount, ...byUse };
+  if (task.areaName !== null) return { ...what, area: task.areaName };
   return area ? { ...what, area, areaCrs: 'grid-set' } : { ...what, ...(bounds && { bounds }) };
 }
 

@@ -12,7 +12,7 @@ export function chooseTheme(theme: Theme): void {
   applyTheme();
 }
 
-/** Without a choice the style sheet follows the system. */
+/** Applies the chosen theme; without a choice, the style sheet follows the system. */
 export function applyTheme(): void {
   const theme = currentTheme();
   if (theme === 'system') delete document.documentElement.dataset.theme;

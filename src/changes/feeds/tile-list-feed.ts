@@ -2,7 +2,7 @@
  * Folders with lists of expired tiles. A file is applied when it has not changed for a while, and then moved away; the
  * move is the acknowledgement.
  */
-import { constants, createReadStream, type Dirent, type Stats } from 'node:fs';
+import { constants, createReadStream, type Stats } from 'node:fs';
 import { access, mkdir, readdir, rename, stat } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { expandBounds, polygonOfBounds } from '../../domain/bounds.ts';
@@ -42,7 +42,8 @@ export function createTileListFeed(
   let seen = new Map<string, Sighting>();
 
   async function* filesIn(inside: string): AsyncGenerator<string> {
-    for (const entry of await listed(inside)) {
+    const entries = await readdir(inside, { withFileTypes: true }).catch(ignoreAbsent);
+    for (const entry of entries ?? []) {
       const path = join(inside, entry.name);
       if (entry.name.startsWith('.') || path === target) continue;
       if (entry.isDirectory()) yield* filesIn(path);
@@ -101,7 +102,7 @@ export function createTileListFeed(
   async function moveAway(path: string): Promise<string> {
     for (let suffix = 0; ; suffix++) {
       const moved = join(target, suffix === 0 ? basename(path) : `${basename(path)}.${suffix}`);
-      if (await exists(moved)) continue;
+      if (await stat(moved).catch(ignoreAbsent)) continue;
       await rename(path, moved);
       return moved;
     }
@@ -147,10 +148,6 @@ async function refuseReadOnly(folder: string, target: string): Promise<void> {
   }
 }
 
-async function listed(folder: string): Promise<readonly Dirent[]> {
-  return (await readdir(folder, { withFileTypes: true }).catch(ignoreAbsent)) ?? [];
-}
-
 function ignoreAbsent(error: unknown): null {
   if (errorCode(error) === 'ENOENT') return null;
   throw error;
@@ -158,10 +155,6 @@ function ignoreAbsent(error: unknown): null {
 
 function ignoreExisting(error: unknown): void {
   if (errorCode(error) !== 'EEXIST') throw error;
-}
-
-async function exists(path: string): Promise<boolean> {
-  return (await stat(path).catch(ignoreAbsent)) !== null;
 }
 
 /** Tiles beside and below each other, of one zoom. */

@@ -78,14 +78,8 @@ export const keyBody = z.strictObject({
   requestsPerDay: limit,
   expiresAt,
 });
-export const keyResponse = z.object({
+export const keyResponse = keyBody.extend({
   id: z.number().int(),
-  name: z.string(),
-  layers: texts,
-  areas: areaNames,
-  origins: texts.nullable(),
-  ratePerSecond: z.number().nullable(),
-  requestsPerDay: z.number().nullable(),
   requestsToday: count.describe('Since midnight UTC, to the minute'),
   expiresAt: time.nullable(),
   createdAt: time,

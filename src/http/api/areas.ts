@@ -56,13 +56,16 @@ export async function showArea({ caller, params }: Call<{ params: 'name' }>, { a
 
 type NamedAreaFields = z.output<z.ZodObject<typeof NAMED_AREA_FIELDS>>;
 
-/** Replaces an area's name by its shape, in the CRS of the only grid set or in degrees. Throws `request-invalid`. */
+/** Named fields of a body whose area has its shape, and its name if it had one. */
+type Shaped<Body> = Omit<Body, keyof AreaFields> & AreaFields & { readonly areaName?: string };
+
+/** Gives an area that is named its shape, in the CRS of the only grid set or in degrees. Throws `request-invalid`. */
 export async function withShape<Body extends NamedAreaFields>(
   body: Body,
   layer: Layer | undefined,
   gridSets: readonly string[] | undefined,
   { areas }: Pick<ApiDeps, 'areas'>,
-): Promise<Omit<Body, keyof AreaFields> & AreaFields> {
+): Promise<Shaped<Body>> {
   const { area: shapeOrName, areaCrs, ...rest } = body;
   if (typeof shapeOrName !== 'string')
     return { ...rest, ...(shapeOrName && { area: shapeOrName }), ...(areaCrs && { areaCrs }) };
@@ -74,8 +77,8 @@ export async function withShape<Body extends NamedAreaFields>(
   const [only, ...others] = gridSets ?? offered;
   const gridSet =
     only === undefined || others.length > 0 ? null : layer && findGridSubset(layer, only)?.gridSet;
-  if (!gridSet) return { ...rest, area: await outlineShape(area, degrees()), areaCrs: 'EPSG:4326' };
-  return { ...rest, area: await outlineShape(area, gridSet), areaCrs: 'grid-set' };
+  const shape = await outlineShape(area, gridSet ?? degrees());
+  return { ...rest, area: shape, areaCrs: gridSet ? 'grid-set' : 'EPSG:4326', areaName: shapeOrName };
 }
 
 /** `withShape` for a task, which has one grid set. */
@@ -83,7 +86,7 @@ export function withTaskShape<Body extends NamedAreaFields & { readonly gridSet?
   layer: string,
   body: Body,
   deps: Pick<ApiDeps, 'areas' | 'catalog'>,
-): Promise<Omit<Body, keyof AreaFields> & AreaFields> {
+): Promise<Shaped<Body>> {
   const bound = deps.catalog.layer(layer)?.layer;
   const gridSet = body.gridSet ?? bound?.gridSubsets[0].gridSet.name;
   return withShape(body, bound, gridSet === undefined ? [] : [gridSet], deps);

@@ -75,7 +75,7 @@ export async function create(call: Declaring, kind: EntryKind, { editor }: ApiDe
     return changeResponse(call, await editor.put(kind, call.body, options));
   } catch (error) {
     if (!isTilewardenError(error, 'entry-changed')) throw error;
-    throw new TilewardenError('entry-conflict', 'The name is already used; change that one with PUT.');
+    throw new TilewardenError('entry-conflict', 'name is already used; change that one with PUT.');
   }
 }
 

@@ -15,32 +15,18 @@ import { HttpProblem } from '../problems.ts';
 import { jsonResponse, type Response } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { withTaskShape } from './areas.ts';
-import { refuseUnknownNames, taskDraftOf } from './task-document.ts';
-import {
-  AREA_FIELDS,
-  amount,
-  bounds,
-  count,
-  flag,
-  NAMED_AREA_FIELDS,
-  name,
-  parameters,
-  time,
-  zoom,
-} from './values.ts';
+import { refuseUnknownNames, taskBody, taskDraftOf } from './task-document.ts';
+import { AREA_FIELDS, amount, count, flag, parameters, time, zoom } from './values.ts';
 
-export const exportBody = z.strictObject({
-  layer: name,
-  type: z.enum(ARCHIVE_TYPES).describe('gpkg supports every grid set'),
-  gridSet: name.exactOptional().describe("The layer's first when absent"),
-  format: name.exactOptional().describe("The layer's first when absent"),
-  parameters: parameters.exactOptional().describe('Those left out have their defaults'),
-  zoomStart: zoom.exactOptional(),
-  zoomStop: zoom.exactOptional(),
-  bounds: bounds.exactOptional(),
-  ...NAMED_AREA_FIELDS,
-  dryRun: flag.describe('Only counts the tiles'),
-});
+export const exportBody = taskBody
+  .pick({ layer: true, gridSet: true, format: true, bounds: true, area: true, areaCrs: true })
+  .extend({
+    type: z.enum(ARCHIVE_TYPES).describe('gpkg supports every grid set'),
+    parameters: parameters.exactOptional().describe('Those left out have their defaults'),
+    zoomStart: zoom.exactOptional(),
+    zoomStop: zoom.exactOptional(),
+    dryRun: flag.describe('Only counts the tiles'),
+  });
 
 export const exportCountResponse = z.object(amount).describe('With dryRun: the tiles that would be exported');
 export const exportResponse = exportBody

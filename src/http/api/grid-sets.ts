@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { type Bounds, coordsOf } from '../../domain/bounds.ts';
 import { invalid, isTilewardenError, TilewardenError } from '../../domain/errors.ts';
+import { subsetWithin } from '../../domain/fitting-subset.ts';
 import { outlineOf, tileEdgesOf } from '../../domain/grid-lines.ts';
 import { type GridSet, levelOf } from '../../domain/grid-set.ts';
 import { type GridSetProposal, proposeGridSets } from '../../domain/grid-set-proposals.ts';
@@ -85,6 +86,10 @@ export const gridPreviewQuery = z.object({
   document: documentInQuery.exactOptional().describe('Or a grid set as POST /api/v1/gridsets takes it'),
   zoom: wholeNumber(0, 30).exactOptional(),
   degrees: degrees.describe('west,south,east,north: only tiles here are drawn if there are too many in all'),
+  like: z.string().exactOptional().describe('Another grid set: `part` is for a layer that has this one too'),
+  extent: boundsInQuery
+    .exactOptional()
+    .describe('Of the layer there, in units of its CRS; the default is all of it'),
 });
 
 const lines = z.array(z.array(pair)).nullable();
@@ -96,6 +101,9 @@ export const gridPreviewResponse = gridSetLine.omit({ levels: true }).extend({
   rows: count,
   outline: lines.describe('Lines in longitude and latitude; null: the CRS is unknown'),
   tiles: lines.describe('Edges of the tiles of the zoom; null: there are too many, or the CRS is unknown'),
+  part: z
+    .object({ name: z.string(), extent: z.array(z.number()).exactOptional() })
+    .describe('As an entry of `gridSets` of the layer with `like`'),
 });
 
 /** Grid sets that layers use; unused ones only if they do not come with the program. */
@@ -150,7 +158,17 @@ export function previewGridSet({ query }: Call<{ query: typeof gridPreviewQuery 
   const { levels, ...shown } = gridSetDocument(gridSet);
   const outline = outlineOf(gridSet);
   const tiles = tileEdgesOf(gridSet, zoom, null) ?? (within && tileEdgesOf(gridSet, zoom, within));
-  return { ...shown, zooms: levels.length, resolution, columns, rows, outline, tiles };
+  const part =
+    query.like === undefined ? { name: gridSet.name } : partLike(gridSet, query.like, query.extent, deps);
+  return { ...shown, zooms: levels.length, resolution, columns, rows, outline, tiles, part };
+}
+
+/** The part of a grid set where a layer is that has `extent` in another one. Throws `request-invalid` if there is none. */
+function partLike(gridSet: GridSet, like: string, extent: Bounds | undefined, deps: ApiDeps) {
+  const other = requestedGridSet(like, deps);
+  const part = subsetWithin(gridSet, projectionOf(other)?.boundsToWgs84(extent ?? other.extent) ?? null);
+  if (part) return part;
+  throw invalid(`Grid set ${gridSet.name} does not reach the extent that the layer has in ${like}.`);
 }
 
 function requestedGridSet(name: string, { catalog }: ApiDeps): GridSet {

@@ -1,4 +1,5 @@
 /** `/api/v1/schedules`: schedules of tasks, and their runs. */
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { isTilewardenError } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
@@ -18,7 +19,7 @@ import { jsonResponse } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { withTaskShape } from './areas.ts';
 import { refuseUnknownNames, taskBody, taskDraftOf } from './task-document.ts';
-import { type AreaFields, areaShown, name, queryFlag, time } from './values.ts';
+import { type AreaFields, areaName, areaShown, name, queryFlag, time } from './values.ts';
 
 const SHOWN_NEXT_RUNS = 5;
 const SHOWN_RUNS = 200;
@@ -60,7 +61,10 @@ export async function showSchedule(call: OneSchedule, deps: ApiDeps) {
 
 export async function replaceSchedule(call: OneSchedule & Declaring, deps: ApiDeps) {
   const before = await ownSchedule(call, deps);
-  const declaration = await declarationIn(call, deps);
+  const { draft, ...times } = await declarationIn(call, deps);
+  const { area, areaName } = before.draft;
+  const keepsArea = areaName !== undefined && isDeepStrictEqual(draft.area, area);
+  const declaration = { ...times, draft: keepsArea ? { ...draft, areaName } : draft };
   const after = await deps.schedules.replace(before.id, declaration);
   if (!after) throw nameTaken(declaration);
   call.note({ target: `schedule:${before.id}`, before, after: declaration });
@@ -183,6 +187,7 @@ const shownTaskFields = Object.fromEntries(
 export const scheduleResponse = scheduleBody.extend({
   ...shownTaskFields,
   area: areaShown.nullable(),
+  areaName,
   id: z.number().int(),
   origin: z.enum(['configuration', 'interface']),
   nextRuns: z.array(time),

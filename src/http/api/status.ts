@@ -184,15 +184,13 @@ export async function tryUpstream(call: OneHost, deps: ApiDeps) {
     throw new HttpProblem('conflict', `Host ${host} is paused by an operator. Resume it first.`);
   }
   deps.upstreams.tryNow(host);
-  const bound = layers.map((name) => deps.catalog.layer(name)).find((one) => one && canProbe(one));
+  const bound = layers
+    .map((name) => deps.catalog.layer(name))
+    .find((one) => one?.layer.enabled && !one.layer.passCredentials);
   if (bound) await probe(bound, call.context.signal);
   const { state } = deps.upstreams.status(host);
   note(call, 'tried', { state });
   return ownUpstreamDocument(call, deps);
-}
-
-function canProbe({ layer }: BoundLayer): boolean {
-  return layer.enabled && !layer.passCredentials;
 }
 
 /** Fetches the middle metatile of the layer's first zoom. The tiles are discarded; the limiter records the result. */

@@ -17,6 +17,7 @@ import type { TaskDraft } from '../../tasks/task-draft.ts';
 import { waitText } from '../../tasks/task-watch.ts';
 import {
   type AreaFields,
+  areaName,
   areaShown,
   bounds,
   closedReason,
@@ -104,6 +105,7 @@ export const taskResponse = z.object({
   zoomStop: z.number().int(),
   bounds,
   area: areaShown.nullable(),
+  areaName,
   onlyStale: z.boolean().describe('Renews stale tiles and makes no missing ones'),
   threadCount: z.number().int(),
   priority: z.number().int(),
@@ -156,7 +158,7 @@ export function taskDraftOf(
     z.output<typeof taskBody>,
     'type' | 'dryRun' | 'layer' | 'idempotencyKey' | 'bounds' | 'every' | 'area'
   > &
-    AreaFields & { readonly bounds?: readonly number[] },
+    AreaFields & { readonly bounds?: readonly number[]; readonly areaName?: string },
 ): Omit<TaskDraft, 'type' | 'layer'> {
   const { gridSet, bounds: coords, area: _, areaCrs: __, parameters: values, uses, ...plain } = body;
   const area = requestedArea(body);
@@ -189,6 +191,7 @@ export function taskDocument({ id, eventId: _, request, file: _file, ...task }: 
     ...task,
     order: 'zoom',
     share: null,
+    areaName: null,
     ...rest,
     secondsRemaining: Math.ceil(task.secondsRemaining),
     waitingFor: task.waitingFor && waitDocument(task.waitingFor),

@@ -122,6 +122,11 @@ describe('creating a task', () => {
     expect(JSON.parse(answer.text).area).toEqual({ type: 'MultiPolygon', coordinates: [rings] });
   });
 
+  it.each([11, -11, 0.5])('a task with the priority %s is refused', async (priority) => {
+    const answer = await post(createTaskApp(), '/geowebcache/api/v1/tasks', { layer: 'world', priority });
+    expect([answer.status, answer.text]).toEqual([400, expect.stringMatching(/^priority must be /)]);
+  });
+
   it('a dry run of a task only estimates', async () => {
     const app = createTaskApp();
     const answer = await post(app, '/api/v1/tasks', { layer: 'world', zoomStop: 2, dryRun: true });

@@ -77,6 +77,8 @@ export const areaShown = z.object({
   type: z.literal('MultiPolygon'),
   coordinates: z.array(z.array(z.array(z.tuple([z.number(), z.number()])))),
 });
+/** The shape is stored with it: the name may have another one later. */
+export const areaName = z.string().nullable().describe('Of the declared area that `area` is the shape of');
 export const tileSetName = { gridSet: z.string(), format: z.string(), parametersId: z.string().nullable() };
 export const amount = { tiles: count, bytes: count };
 

@@ -11,7 +11,7 @@ export interface Credentials extends Presented {
 
 /** Names of headers. */
 export interface ProxyHeaderNames extends ProxyHeaders {
-  /** Called when they came from an untrusted address and were ignored. */
+  /** Called when such headers came from an untrusted address and were ignored. */
   readonly ignored: () => void;
 }
 
@@ -20,7 +20,7 @@ export interface Access {
   readonly loopbackOnly: boolean;
   /** The headers in which trusted proxies name the signed-in user; absent: proxies do not authenticate. */
   readonly proxyHeaders?: ProxyHeaderNames;
-  /** Null: the credentials are missing or wrong. Throws `attempts-throttled`. */
+  /** Null: the credentials are missing or wrong. Throws `attempts-throttled` or `role-missing`. */
   authenticate(credentials: Credentials): Promise<Caller | null>;
   /** Whether these credentials still authenticate this caller. */
   stillHolds(credentials: Credentials, caller: Caller): Promise<boolean>;
@@ -89,7 +89,7 @@ export function sessionCookie(secret: string, secure: boolean, site: 'Strict' | 
   return secure ? `${base}; Secure` : base;
 }
 
-/** A limit of concurrent uses, in all and per account. */
+/** A limit of concurrent uses, in total and per account. */
 export class CallerPlaces {
   readonly #most: number;
   readonly #mostOfOne: number;
@@ -105,7 +105,7 @@ export class CallerPlaces {
     return this.#total < this.#most && (this.#uses.get(account) ?? 0) < this.#mostOfOne;
   }
 
-  /** Call the result once to release the place. */
+  /** Returns a function that releases the place; call it once. */
   take(account: string): () => void {
     this.#add(account, 1);
     return () => this.#add(account, -1);

@@ -9,7 +9,7 @@ import type { Response } from '../response.ts';
 
 export type AreaLimit = ReturnType<typeof createAreaLimit>;
 
-/** Map servers search for features around a pixel. In pixels. */
+/** Pixels around a queried one in which map servers search for features. */
 const INFO_REACH = 8;
 
 /** Names of the areas that limit a reader key or an account; null: no limit. */
@@ -17,9 +17,9 @@ export function areasOf({ key, areas }: Context): readonly string[] | null {
   return key ? (key.held?.areas ?? null) : areas;
 }
 
-/** The visible part for callers limited to areas. An area that is no longer declared shows nothing. */
+/** Computes what callers limited to areas may see. An area that is no longer declared shows nothing. */
 export function createAreaLimit(areas: ReadonlyMap<string, NamedArea>) {
-  async function shownOf(names: readonly string[], gridSet: GridSet, picture: MapPicture): Promise<AreaMask> {
+  async function visible(names: readonly string[], gridSet: GridSet, picture: MapPicture): Promise<AreaMask> {
     return maskWithin(
       names.flatMap((name) => areas.get(name) ?? []),
       gridSet,
@@ -35,7 +35,7 @@ export function createAreaLimit(areas: ReadonlyMap<string, NamedArea>) {
     async maskFor(context: Context, gridSet: () => GridSet, picture: MapPicture): Promise<Uint8Array | null> {
       const names = areasOf(context);
       if (names === null) return null;
-      const mask = await shownOf(names, gridSet(), picture);
+      const mask = await visible(names, gridSet(), picture);
       if (mask === 'nothing') throw areaRefused();
       return mask === 'everything' ? null : mask;
     },
@@ -44,7 +44,7 @@ export function createAreaLimit(areas: ReadonlyMap<string, NamedArea>) {
       const names = areasOf(context);
       if (names === null) return;
       const around = { bounds: boundsAroundPixel(picture, i, j), width: 1, height: 1 };
-      if ((await shownOf(names, gridSet(), around)) !== 'everything') throw areaRefused();
+      if ((await visible(names, gridSet(), around)) !== 'everything') throw areaRefused();
     },
   };
 }
@@ -69,8 +69,8 @@ export function edgeRefused(): HttpProblem {
 }
 
 /**
- * For this caller alone. Without a date: which part of a tile is shown can change while the tile does not, so only the
- * tag of the bytes validates it.
+ * Makes a response private to its caller, and removes its date: the visible part of a tile can change while the tile does
+ * not, so only the ETag of the sent bytes validates it.
  */
 export function limited({ status, headers, body }: Response): Response {
   const others: string[] = [];

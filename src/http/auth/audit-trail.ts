@@ -12,7 +12,7 @@ export function leavesTrace({ method, role, asksOnly }: Route, context: Context)
   return method !== 'GET' && role !== 'public' && !asksOnly?.(context);
 }
 
-/** Logs the intent before anything changes, and the outcome before the response is sent. */
+/** Audits the request before anything changes, and its outcome before the response is sent. */
 export async function withTrace(
   audit: AuditSink,
   route: Route,
@@ -32,7 +32,7 @@ export async function withTrace(
   throw result.reason;
 }
 
-/** A known caller without the right, or a cross-site request with a caller's credentials. */
+/** Notes a change refused to a known caller: a missing right, or a cross-site request with the caller's credentials. */
 export function noteDenial(
   audit: AuditSink,
   context: Context,

@@ -14,7 +14,7 @@ export async function requireVisible(context: Context, layer: Layer): Promise<vo
   if (!layer.enabled) throw new TilewardenError('layer-disabled', `Layer '${layer.name}' is disabled`);
 }
 
-/** For administration, where disabled layers are visible too. */
+/** The same for administration, where disabled layers are visible too. */
 export async function requireReadable(context: Context, layer: Layer): Promise<void> {
   const key = keyFor(context, layer);
   if (key?.opens(layer)) return;
@@ -27,7 +27,7 @@ export async function requireReadable(context: Context, layer: Layer): Promise<v
   context.areas = caller.areas ?? null;
 }
 
-/** Null: the request has no key, or only parameters of this layer. */
+/** Null: the request has no key; texts that look like one are parameters of this layer. */
 function keyFor(context: Context, layer: Layer): PresentedKey | null {
   const { key } = context;
   if (!key) return null;
@@ -64,7 +64,7 @@ export function createLayerScreen(allLayers: () => Promise<readonly Layer[]>): L
     });
 }
 
-/** Also inside a service's own exception. */
+/** Also as the cause of a service's own exception. */
 function isAboutUnknownLayer(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : null;
   return isTilewardenError(error, 'layer-unknown') || isTilewardenError(cause, 'layer-unknown');

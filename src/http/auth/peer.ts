@@ -5,7 +5,7 @@ import type { RequestHead } from '../request-head.ts';
 
 type Peer = ReturnType<typeof peerOf>;
 
-/** The client, or the proxy in front of it. */
+/** The other end of the connection: the client, or the proxy in front of it. */
 export function peerOf({ socket }: Pick<RequestHead, 'socket'>) {
   const { remoteAddress = '', localAddress = '127.0.0.1', localPort = 80 } = socket;
   return { address: withoutMapping(remoteAddress), localAddress, localPort, secure: isEncrypted(socket) };
@@ -21,7 +21,7 @@ const SCHEME = /^https?$/;
 const PREFIX = /^(?:\/[\w.~-]+)+$/;
 
 /**
- * The address that the client used, with the prefix and without a closing slash: `https://maps.example/geowebcache`.
+ * The address that the client used, with the prefix and without a trailing slash: `https://maps.example/geowebcache`.
  * `X-Forwarded-*` counts only from a trusted proxy.
  */
 export function ownAddress(request: RequestHead, prefix: string, trusts: TrustsProxy): string {
@@ -67,7 +67,7 @@ export function createProxyTrust(entries: readonly string[]): TrustsProxy {
 
 const PREFIX_BITS = /^\d{1,3}$/;
 
-/** The list itself rejects invalid addresses: the regular expression of `isIP()` takes milliseconds of a start to compile. */
+/** `BlockList` rejects invalid addresses: compiling the regular expression of `isIP()` delays a start by milliseconds. */
 function addEntry(list: BlockList, entry: string): void {
   const [address = '', bits = null, ...rest] = entry.split('/');
   try {
@@ -79,13 +79,13 @@ function addEntry(list: BlockList, entry: string): void {
   }
 }
 
-/** Other texts have neither and are in no list. */
+/** Texts that are not addresses match no list, whatever the result. */
 function familyOf(address: string): 'ipv4' | 'ipv6' {
   // An IPv6 address has several colons; a name or IPv4 address with a port has one.
   return address.indexOf(':') === address.lastIndexOf(':') ? 'ipv4' : 'ipv6';
 }
 
-/** `::ffff:10.0.0.7`, as a dual-stack socket shows an IPv4 client, is 10.0.0.7. */
+/** A dual-stack socket shows an IPv4 client as `::ffff:10.0.0.7`. */
 export function withoutMapping(address: string): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }
@@ -96,7 +96,7 @@ export function isLoopbackAddress(address: string): boolean {
   return LOOPBACK(address);
 }
 
-/** A host as in an address or a setting, with or without a port. */
+/** `host` as in an address or a setting, with or without a port. */
 export function isLoopbackHost(host: string): boolean {
   const name = host.startsWith('[')
     ? host.slice(1).split(']', 1).join()

@@ -125,7 +125,7 @@ export function layerRefused(key: PresentedKey): HttpProblem {
   return new HttpProblem('forbidden', 'This key is not valid for this layer.');
 }
 
-/** For everything that the key does not open; `refuse` decides the response. */
+/** For an unusable key. The dispatcher replaces this response with that of `refuse`, which counts wrong keys. */
 export function keyRefused({ refusal }: PresentedKey): HttpProblem {
   return refusal === null || refusal === 'unknown' ? keyUnknown() : refusal;
 }
@@ -137,7 +137,7 @@ function keyUnknown(): HttpProblem {
   ]);
 }
 
-/** The last key of a connection: finding it again costs a comparison and a hash. */
+/** The last key of a connection: finding it again costs a comparison instead of a digest. */
 export interface KeyMemory {
   key: {
     readonly candidate: Candidate;
@@ -158,7 +158,7 @@ export function createKeyCheck({ ring, meter, wrongKey }: KeyAuth, trusts: Trust
   }
 
   return {
-    /** Finds the key, and counts the request against its limits. */
+    /** Finds the key, and counts the request against its limits. Null: done without a wait. */
     admit(presented: PresentedKey, request: RequestHead, memory: KeyMemory): Promise<void> | null {
       for (const candidate of presented.candidates) {
         candidate.held = find(candidate, memory);
@@ -179,7 +179,7 @@ export function createKeyCheck({ ring, meter, wrongKey }: KeyAuth, trusts: Trust
       note(verdict);
       return null;
     },
-    /** The response to the caller. Wrong keys count against its address. */
+    /** The error to respond with. Wrong keys count against the address of the caller. */
     async refuse(presented: PresentedKey, request: RequestHead): Promise<unknown> {
       if (presented.refusal !== 'unknown') return keyRefused(presented);
       try {
@@ -221,7 +221,7 @@ export function hasKeyInAddress({ key }: { readonly key: PresentedKey | null }):
   return key?.pairFor([]) != null;
 }
 
-/** The document with the key of the request's address, if there is one. */
+/** The document, with the key of the request's address, if there is one, in its addresses. */
 export function carryKey(
   { key, baseUrl }: { readonly key: PresentedKey | null; readonly baseUrl: string },
   text: string,
@@ -247,7 +247,7 @@ const PREFLIGHT: readonly string[] = [
   ...['Access-Control-Max-Age', '86400'],
 ];
 
-/** Fetch, 3.2.2: a browser sends this request before one with our header from another site. */
+/** Fetch, 3.2.2: before a page of another site may send `X-Api-Key`, its browser sends this request. */
 export function preflightResponse({ method, headers }: RequestHead) {
   if (method !== 'OPTIONS' || headers.origin === undefined) return null;
   return { status: 204, headers: PREFLIGHT, body: null };

@@ -47,7 +47,7 @@ export function refuseBadHost(
   connection.host = host;
 }
 
-/** Node.js keeps the first; a proxy in front may have used the other one. */
+/** Node.js keeps the first; a proxy in front may have used the second. */
 function hasTwoHosts(rawHeaders: readonly string[]): boolean {
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -127,7 +127,7 @@ export function credentialsOf(
   };
 }
 
-/** A second line would be joined to the first: a client may have added it to the one of its proxy. */
+/** Node.js would join a second line to the first: a client may have added it to the one of its proxy. */
 function signInHeaders(request: RequestHead, names: ProxyHeaderNames): ProxyHeaders {
   const user = onlyLine(request, names.user).trim();
   const groups = onlyLine(request, names.groups);
@@ -169,7 +169,7 @@ export function cameBySecureWay(request: RequestHead, trusts: TrustsProxy): bool
 /** The address of the client; behind trusted proxies, the one that they report. */
 export function sourceAddress(request: RequestHead, trusts: TrustsProxy): string {
   const { address } = peerOf(request);
-  return trusts(address) ? callerBehindProxies(request, address, trusts) : address;
+  return trusts(address) ? clientBehindProxies(request, address, trusts) : address;
 }
 
 /** Some proxies write `203.0.113.9:4711` and `[2001:db8::1]:443`. */
@@ -179,16 +179,16 @@ function withoutPort(hop: string): string {
 }
 
 /**
- * Each proxy appends its peer; the last address that is not a trusted proxy is the client. If all are, it is the first: clients
- * in a trusted network must not share one address, or one of them could throttle all.
+ * Each proxy appends its peer; the last address that is not a trusted proxy is the client. If all are trusted, the first is:
+ * if clients in a trusted network shared one address, one of them could throttle all.
  */
-function callerBehindProxies(request: RequestHead, peer: string, trusts: TrustsProxy): string {
+function clientBehindProxies(request: RequestHead, peer: string, trusts: TrustsProxy): string {
   const header = request.headers['x-forwarded-for'];
   const hops = (Array.isArray(header) ? header.join(',') : (header ?? ''))
     .split(',')
     .map((hop) => withoutMapping(withoutPort(hop.trim())));
-  const caller = hops.findLast((hop) => hop !== '' && !trusts(hop)) ?? hops.find((hop) => hop !== '');
-  return caller !== undefined && isIP(caller) !== 0 ? caller : peer;
+  const client = hops.findLast((hop) => hop !== '' && !trusts(hop)) ?? hops.find((hop) => hop !== '');
+  return client !== undefined && isIP(client) !== 0 ? client : peer;
 }
 
 /** The type that `curl -d` sends for any body. */
@@ -200,12 +200,12 @@ export const BODY_TYPES = {
   json: ['application/json', 'text/json', FORM],
 };
 
-/** Null when missing. Without parameters such as `; charset=utf-8`. */
+/** Without parameters such as `; charset=utf-8`. Null: missing. */
 export function mediaTypeOf(headers: IncomingHttpHeaders): string | null {
   return headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? null;
 }
 
-/** Without a `Content-Type`, the path decides. */
+/** Throws for another type. Null: no `Content-Type`, which is allowed. */
 export function requireMediaType(headers: IncomingHttpHeaders, allowed: readonly string[]): string | null {
   const mediaType = mediaTypeOf(headers);
   if (mediaType === null || allowed.includes(mediaType)) return mediaType;

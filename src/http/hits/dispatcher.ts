@@ -29,11 +29,10 @@ export interface DispatcherOptions extends ContextDeps {
   readonly audit: AuditSink;
   readonly log: Logger;
   readonly limits: HttpLimits;
-  /** With several processes or nodes: resolves when the others have reported their counts, or obey all changes. */
+  /** With several processes or nodes: resolves when the others have reported their counts, or have applied all changes. */
   readonly flush?: (what: 'counts' | 'changes') => Promise<void>;
-  /** The database is unreachable: no request waits for it. */
+  /** Whether the database is unreachable; then no request waits for it. */
   readonly isAway?: () => boolean;
-  /** Without it there are no reader keys. */
   readonly keys?: KeyAuth;
   readonly accessLog?: Pick<AccessLog, 'add'>;
 }
@@ -53,7 +52,7 @@ export function createDispatcher(options: DispatcherOptions) {
   let lastKeepAliveRequestAt = 0;
   let requests = 0;
   const keyCheck = options.keys ? createKeyCheck(options.keys, trusts) : null;
-  /** Many changes that arrive together do not delay tiles. */
+  /** Admits one change per turn of the event loop: many that arrive together do not delay tiles. */
   const changes = new Turnstile();
   const adminPlaces = new CallerPlaces(limits.adminRequests, limits.adminRequestsOfOne);
 
@@ -63,15 +62,15 @@ export function createDispatcher(options: DispatcherOptions) {
     connection.used = true;
     connection.lastResponse = response;
     if (connection.waiting >= limits.waitingPerConnection) begin(rejectPipelined, response);
-    else connection.beginInTurn(response, beginTaking, limits.requestsPerConnection);
+    else connection.beginInTurn(response, beginHandling, limits.requestsPerConnection);
   };
-  const beginTaking = (response: ServerResponse) => begin(take, response);
+  const beginHandling = (response: ServerResponse) => begin(handleRequest, response);
 
   return {
     listener,
     outbox,
     answerFront,
-    /** Ends endless responses; later ones close their connections. */
+    /** Ends event streams; later responses close their connections. */
     stop(): void {
       stopped = true;
       stopping.abort();
@@ -80,7 +79,7 @@ export function createDispatcher(options: DispatcherOptions) {
     lastKeepAliveRequestAt: () => lastKeepAliveRequestAt,
   };
 
-  function begin(work: typeof take, response: ServerResponse): void {
+  function begin(work: typeof handleRequest, response: ServerResponse): void {
     try {
       if (stopped) response.shouldKeepAlive = false;
       work(response.req, response);
@@ -89,7 +88,7 @@ export function createDispatcher(options: DispatcherOptions) {
     }
   }
 
-  /** An error that is thrown here would end the server. */
+  /** For unexpected errors: uncaught, they would end the server. */
   function abandon(reply: Reply, error: unknown): void {
     log.error({ err: error }, 'a request could not be answered');
     reply.destroy();
@@ -109,11 +108,11 @@ export function createDispatcher(options: DispatcherOptions) {
     return context;
   }
 
-  /** Responds to a request for a tile. False: it is for `node:http`, as are all requests after a stop: their connections close. */
+  /** Responds to a request for a tile. False: left to `node:http`, as are all after a stop, to close their connections. */
   function answerFront(reply: FrontReply): boolean {
     try {
       const { match, key } = targetOf(reply.req);
-      if (stopped || !isForTile(match)) return false;
+      if (stopped || match.kind !== 'found' || !match.route?.tiles?.test(match.query)) return false;
       answerPublic(reply, contextOf(reply.req, match, key), match);
     } catch (error) {
       abandon(reply, error);
@@ -121,7 +120,7 @@ export function createDispatcher(options: DispatcherOptions) {
     return true;
   }
 
-  /** A reader key is not part of the address where one is accepted. */
+  /** Routes that accept reader keys are matched without the key in the address; others ignore keys. */
   function targetOf(request: RequestHead): { readonly match: Match; readonly key: PresentedKey | null } {
     const { method = '', url = '' } = request;
     const key = keyCheck && presentedKeyOf(request, connectionOf);
@@ -138,7 +137,7 @@ export function createDispatcher(options: DispatcherOptions) {
     lingerOver(request);
   }
 
-  function take(request: IncomingMessage, response: ServerResponse): void {
+  function handleRequest(request: IncomingMessage, response: ServerResponse): void {
     const { match, context } = matchOf(request);
     if (match.role !== 'public' || !isReading(request)) {
       void handleAuthenticated(request, response, context, match);
@@ -167,7 +166,7 @@ export function createDispatcher(options: DispatcherOptions) {
     answerProblem(reply, await keyCheck?.refuse(key, reply.req), context, match);
   }
 
-  /** Every public read, tiles above all: no promise unless the handler returns one. */
+  /** The hot path, mostly for tiles: creates no promise unless the handler returns one. */
   function handlePublicRead(reply: Reply, context: Context, match: Match): void {
     try {
       refuseMalformed(reply.req, context);
@@ -248,7 +247,7 @@ export function createDispatcher(options: DispatcherOptions) {
     if (route.role === 'public') return route.handler(context);
     const { account } = authorIn(context);
     if (!adminPlaces.hasRoom(account)) throw tooMany('Too many concurrent administrative requests.');
-    const giveBack = adminPlaces.take(account);
+    const release = adminPlaces.take(account);
     try {
       if (route.method === 'GET') await flush?.('counts');
       const handler = () => route.handler(context);
@@ -258,7 +257,7 @@ export function createDispatcher(options: DispatcherOptions) {
       if (route.method !== 'GET') await flush?.('changes');
       return answer;
     } finally {
-      giveBack();
+      release();
     }
   }
 
@@ -280,11 +279,11 @@ export function createDispatcher(options: DispatcherOptions) {
     }
     const { req } = reply;
     send(reply, answer, context, match.route?.sharing);
-    if (accessLog) note(reply, req, answer, context);
+    if (accessLog) logAccess(reply, req, answer, context);
   }
 
   /** Adds a line to the access log; for a stream, when it ends. */
-  function note(reply: Reply, request: RequestHead, answer: Response, context: Context): void {
+  function logAccess(reply: Reply, request: RequestHead, answer: Response, context: Context): void {
     const { body, status } = answer;
     if (typeof body !== 'function')
       add(body === null || request.method === 'HEAD' ? 0 : Buffer.byteLength(body));
@@ -314,17 +313,13 @@ function headerIn(headers: Response['headers'], name: string): string | null {
   return at < 0 ? null : (headers[at + 1] ?? null);
 }
 
-function isForTile({ kind, query, route }: Match): boolean {
-  return kind === 'found' && route?.tiles !== undefined && route.tiles.test(query);
-}
-
 function isReading({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
 /**
- * A socket that is closed with unread bytes of the client resets the connection, and the client loses the response. So
- * they are read for a while; a client that continues to send is disconnected.
+ * Closing a socket with unread bytes of the client resets the connection, and the client loses the response. So they are
+ * read for a while; a client that continues to send is disconnected.
  */
 function lingerOver(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
@@ -335,8 +330,8 @@ function lingerOver(request: IncomingMessage): void {
 }
 
 /**
- * An endless response outlives the rights at its start. The signal aborts soon after its caller was removed, changed or
- * signed out, and when that is unknown.
+ * An event stream can outlast the rights of its caller. The signal aborts soon after the caller was removed, changed or
+ * signed out, or if that cannot be checked.
  */
 function watchStream(
   response: ServerResponse,
@@ -349,12 +344,12 @@ function watchStream(
   const check = async () => {
     if (checking) return;
     checking = true;
-    const good = await context.callerStillHolds().catch((error: unknown) => {
+    const isValid = await context.callerStillHolds().catch((error: unknown) => {
       log.warn({ err: error }, 'the credentials of an event stream could not be checked again');
       return false;
     });
     checking = false;
-    if (!good) ended.abort();
+    if (!isValid) ended.abort();
   };
   const timer = setInterval(() => void check(), intervalMs);
   response.once('close', () => clearInterval(timer));

@@ -1,3 +1,13 @@
+/**
+ * Reads requests for tiles from new connections of a server, faster than `node:http`. It accepts one kind of request: a chunk
+ * that is a complete `GET` of HTTP/1.1 with known headers, on a connection without an unanswered request. With anything
+ * else the connection is handed over to `node:http` for good, with all unanswered bytes.
+ *
+ * | state of a connection | a request for a tile | other bytes | the client closes its side |
+ * | --- | --- | --- | --- |
+ * | waiting | answered: answering | to `node:http` | closed |
+ * | answering | buffered: to `node:http` after the response | the same | closed after the response |
+ */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Connection, connectionOf } from '../context.ts';
@@ -16,16 +26,6 @@ interface FrontOptions {
   answer(reply: FrontReply): boolean;
 }
 
-/**
- * Reads requests for tiles from new connections of a server, without `node:http`. It understands one kind of request: a chunk
- * that is a complete `GET` of HTTP/1.1 with known headers, on a connection without an unanswered request. With anything
- * else the connection goes to `node:http` for good, with all bytes that are not answered.
- *
- * | state of a connection | a request for a tile | other bytes | the client closes its side |
- * | --- | --- | --- | --- |
- * | waiting | answered: answering | to `node:http` | closed |
- * | answering | kept: to `node:http` after the answer | the same | closed after the answer |
- */
 export function openFront(server: Server, options: FrontOptions) {
   const { limits } = options;
   const nodeListeners = server.listeners('connection');
@@ -65,7 +65,7 @@ interface ConnectionDeps extends FrontOptions {
   readonly connections: Set<FrontConnection>;
   readonly write: (socket: Socket, answer: PreparedResponse) => void;
   readonly toNode: (socket: Socket) => void;
-  /** No request has come in time. */
+  /** The first request has not arrived in time. */
   readonly timedOut: (socket: Socket) => void;
 }
 
@@ -85,7 +85,7 @@ class FrontConnection implements FrontReply {
   /** The unanswered request. */
   #request: RequestHead | null = null;
   #content: PreparedResponse | Buffer | null = null;
-  /** Bytes that came before the response. */
+  /** Bytes that arrived before the response was written. */
   #early: Buffer | null = null;
   #ended = false;
   #halfClosedTimer: NodeJS.Timeout | null = null;
@@ -167,7 +167,7 @@ class FrontConnection implements FrontReply {
     this.#socket.setTimeout(this.#deps.limits.idleTimeout);
   }
 
-  /** One way: `node:http` reads the connection from here on. */
+  /** Final: from here on `node:http` reads the connection. */
   #handOver(bytes: Buffer): void {
     const socket = this.#socket;
     this.#request = null;
@@ -185,7 +185,7 @@ class FrontConnection implements FrontReply {
       this.#socket.end();
       return;
     }
-    // It may have left; see `answerHalfClosed`.
+    // The client may have left; see `answerHalfClosed` in `http/server.ts`.
     this.#halfClosedTimer = setTimeout(() => {
       if (!this.headersSent) this.destroy();
     }, this.#deps.limits.halfClosedTimeout);

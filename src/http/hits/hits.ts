@@ -1,6 +1,6 @@
 /**
- * The interface of this folder to the rest of `http`: the server opens a front and a dispatcher with a router, services answer
- * tiles through a responder. Nothing else here is imported from outside.
+ * The interface of this folder to the rest of `http`: the server opens a front and a dispatcher with a router, services
+ * respond with tiles through a responder. No other file here is imported from outside.
  */
 export { createDispatcher, type Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 export { openFront } from './front.ts';

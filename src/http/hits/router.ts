@@ -5,19 +5,19 @@ import { HttpProblem } from '../problems.ts';
 import { slashAdded } from '../response.ts';
 import { checkRoutes, METHODS, type Route, type RouteRole } from '../route.ts';
 
-/** Our address for one of another program, both without a prefix; null: not one of theirs. */
+/** Translates an address of another program into ours, both without a prefix; null: not one of theirs. */
 export type Rewrite = (path: string, query: string) => string | null;
 
 export interface Match extends Target {
   readonly kind: 'found' | 'method-not-allowed' | 'unknown' | 'malformed';
-  /** The role without which even a 404 is withheld. */
+  /** Callers without this role do not even get a 404. */
   readonly role: RouteRole;
-  /** Where only the method is wrong, a route of the same path. */
+  /** If only the method is wrong, another route of the path. */
   readonly route: Route | null;
   readonly allow: string;
 }
 
-/** Without a database a route that has `whileAway` needs no role. */
+/** While the database is unreachable, a route that has `whileAway` needs no role. */
 export function matchWhileAway(match: Match): Match {
   const { kind, route } = match;
   if (kind !== 'found' || !route?.whileAway) return match;
@@ -31,14 +31,14 @@ const CLOSED_AREAS: ReadonlySet<string> = new Set(['rest', 'api', 'masstruncate'
 
 interface Place {
   readonly segments: readonly SegmentPattern[];
-  /** By method; the first one names the place in problems. */
+  /** By method; the first one represents the path when the method is wrong. */
   readonly routes: Map<string, Route>;
   readonly allow: string;
-  /** The role without which a 405 is withheld. */
+  /** Callers without this role do not get a 405. */
   readonly role: RouteRole;
 }
 
-/** `/geowebcache` leads to `/geowebcache/`: the page there has relative addresses. */
+/** Redirects `/geowebcache` to `/geowebcache/`, as the page there has relative addresses. */
 const BARE_PREFIX: Place = routePlace('', [
   { method: 'GET', path: '', role: 'public', handler: ({ path }) => slashAdded(path) },
 ]);
@@ -66,9 +66,9 @@ export function createRouter(
   const remembered = new Map<string, Match>();
 
   return {
-    /** `target` as in the request line. */
-    match(method: string, given: string): Match {
-      const target = rewritten(given);
+    /** `requestTarget` as in the request line. */
+    match(method: string, requestTarget: string): Match {
+      const target = rewritten(requestTarget);
       if (method !== 'GET') return find(method, target);
       const known = remembered.get(target);
       if (known) return known;
@@ -78,7 +78,7 @@ export function createRouter(
     },
   };
 
-  /** Our address for one of another program; a change of a layer may change it. */
+  /** Our address for one of another program. Not cached, as changes of layers may change it. */
   function rewritten(target: string): string {
     if (!rewrite) return target;
     const { path, query } = splitTarget(target);
@@ -131,7 +131,7 @@ function splitTarget(target: string): { readonly path: string; readonly query: s
   return mark < 0 ? { path: local, query: '' } : { path: local.slice(0, mark), query: local.slice(mark + 1) };
 }
 
-/** The route, or the reason why there is none. */
+/** The route. Throws the reason if there is none. */
 export function routeOf({ kind, route, allow }: Match): Route {
   if (kind === 'found' && route) return route;
   if (kind === 'method-not-allowed') {

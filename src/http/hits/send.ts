@@ -13,7 +13,7 @@ import {
   type Response,
 } from '../response.ts';
 
-/** For responses that pages of other sites may read: tiles, their descriptions, and errors of both. */
+/** For responses that pages of other sites may read: tiles, documents about them, and errors of both. */
 export const SHARED_HEADERS = pairs({
   'X-Content-Type-Options': 'nosniff',
   'Access-Control-Allow-Origin': '*',
@@ -43,7 +43,7 @@ const OWN_DEFAULTS: readonly (readonly [string, string])[] = [
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
 ];
 
-/** The request under way on a connection of the front, and the way to answer it. */
+/** The pending request on a connection of the front (`front.ts`), and how to respond. */
 export interface FrontReply {
   readonly req: RequestHead;
   readonly destroyed: boolean;
@@ -77,11 +77,11 @@ export function createSender(
     const { status, body } = answer;
     const headers = headersOf(answer, context, sharing);
     if (isEncrypted(response.req.socket)) headers.push(...BY_TLS);
-    const toHead = response.req.method === 'HEAD';
+    const isHead = response.req.method === 'HEAD';
     if (typeof body === 'function') {
       response.writeHead(status, headers);
-      if (toHead) response.end();
-      if (!toHead) body(response, streamSignal(context, response));
+      if (isHead) response.end();
+      if (!isHead) body(response, streamSignal(context, response));
       return;
     }
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
@@ -89,13 +89,13 @@ export function createSender(
     response.writeHead(status, headers);
     outbox.add({
       writeOut() {
-        if (!response.destroyed) response.end(toHead ? undefined : (bytes ?? undefined));
+        if (!response.destroyed) response.end(isHead ? undefined : (bytes ?? undefined));
       },
     });
   }
 }
 
-/** Whether its own headers are all that this caller gets. */
+/** Whether the response needs no headers besides its own. */
 function isComplete(
   answer: Response,
   { audience, followsAddress, headers }: Context,
@@ -140,7 +140,7 @@ function vary(headers: string[], { audience, followsAddress }: Context): void {
   if (followsAddress) addVary(headers, BY_ADDRESS);
 }
 
-/** Into the last line of that name: nginx before 1.23 obeys no other. */
+/** Extends the last `Vary` header: nginx before 1.23 obeys no other. */
 function addVary(headers: string[], names: string): void {
   const at = headers.lastIndexOf('Vary') + 1;
   if (at === 0) headers.push('Vary', names);
@@ -156,14 +156,14 @@ function ownHeaders(given: Headers, context: Context): string[] {
   return headers;
 }
 
-/** At most so many wait, so that the first is not delayed by all that follow. */
+/** Responses that may wait in the outbox: more would delay the first. */
 const MAX_WAITING = 32;
 
 export type Outbox = ReturnType<typeof createOutbox>;
 
 /**
- * Responses of one turn of the event loop are written together at its end. A proxy or client on the same machine is
- * then woken once, not for each: waking it costs more than making a response.
+ * Responses of one turn of the event loop are written together at its end, so that a proxy or client on the same machine
+ * is woken once, not for each: waking it costs more than making a response.
  */
 export function createOutbox() {
   let waiting: { writeOut(): void }[] = [];
@@ -186,7 +186,7 @@ export function createOutbox() {
 /** Larger responses are written in two pieces: copying them costs more than a second piece. */
 const SPACE_BYTES = 32 * 1024;
 
-/** Head and body share one buffer for all connections; a response that the system does not accept completely keeps it. */
+/** Copies head and body into one buffer for all connections. Unless the system accepts all bytes, a new one replaces it. */
 export function createWholeWriter(): (socket: Socket, answer: PreparedResponse) => void {
   let space = Buffer.allocUnsafeSlow(SPACE_BYTES);
   return (socket, answer) => {

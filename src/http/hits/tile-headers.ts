@@ -11,7 +11,7 @@ import type { CachedTile, CacheOutcome, ResolvedTileSet } from '../../pipeline/t
 import { type Headers, joinHeaders, type PreparedResponse, pairs, type Response } from '../response.ts';
 import { SHARED_HEADERS } from './send.ts';
 
-/** In GeoWebCache's words, without stale tiles. */
+/** Values of `geowebcache-cache-result`; GeoWebCache has none for stale tiles. */
 const CACHE_RESULT: Readonly<Record<CacheOutcome, string>> = {
   HIT: 'HIT',
   STALE: 'HIT',
@@ -102,8 +102,8 @@ export class TileResponse implements PreparedResponse {
 }
 
 /**
- * A tile in memory is served many times with the same reply, which it carries: entries of a WeakMap cost the garbage
- * collector more than making the reply does.
+ * A tile in memory is served many times with the same response, which is attached to it: entries of a WeakMap would cost
+ * the garbage collector more than making a response does.
  */
 export function createTileResponses(
   clock: Clock,
@@ -114,9 +114,9 @@ export function createTileResponses(
   return (tiles, tile, answer: CachedTile & { [reply]?: TileResponse }) => {
     const known = answer[reply];
     if (known?.isOf(tiles, tile, answer)) return known;
-    const made = new TileResponse(tiles, tile, answer, lines);
-    answer[reply] = made;
-    return made;
+    const response = new TileResponse(tiles, tile, answer, lines);
+    answer[reply] = response;
+    return response;
   };
 }
 
@@ -160,13 +160,13 @@ class HeaderLines {
     const second = Math.floor(this.#clock.now() / 1000);
     if (second !== this.#second) this.#dated.clear();
     this.#second = second;
-    const seconds = lasting(lifetime);
+    const seconds = maxAgeOf(lifetime);
     const known = this.#dated.get(seconds);
     if (known) return known;
     const lines = joinHeaders(['Date', httpDate(second * 1000), ...expires(lifetime, second * 1000)]);
-    const made = Buffer.from(`HTTP/1.1 200 OK\r\n${lines}`, 'latin1');
-    this.#dated.set(seconds, made);
-    return made;
+    const bytes = Buffer.from(`HTTP/1.1 200 OK\r\n${lines}`, 'latin1');
+    this.#dated.set(seconds, bytes);
+    return bytes;
   }
 
   common(tiles: ResolvedTileSet, z: number, tile: CachedTile): CommonHeaders {
@@ -182,7 +182,7 @@ function commonHeaders(
   z: number,
   { outcome, standIn, warning }: Pick<CachedTile, 'outcome' | 'standIn' | 'warning'>,
 ): CommonHeaders {
-  // A picture of another value is revalidated: the right one may exist by then.
+  // A tile with a warning, e.g. of another time than the requested one, is revalidated: the right one may exist by then.
   const lifetime = lifetimeOf(tiles, z, warning === undefined ? outcome : 'STALE', standIn);
   const warnings = [...(warning === undefined ? [] : ['Warning', warning]), ...noteHeaders(tiles)];
   const freshness = ['X-Cache', outcome, ...warnings, ...cacheControl(lifetime)];
@@ -191,12 +191,12 @@ function commonHeaders(
   return { lifetime, freshness, place, lines, bounds: createBoundsText(tiles.subset.gridSet, z) };
 }
 
-/** Same as GeoServer's: the value of a dimension is not the requested one. */
+/** GeoServer's warning that the value of a dimension is not the requested one. */
 export function noteHeaders({ selection: { note } }: ResolvedTileSet): Headers {
   return note === undefined ? [] : ['Warning', `99 tilewarden "${headerText(note)}"`];
 }
 
-/** Columns or rows whose edges are kept as text. */
+/** Columns or rows whose edges are cached as text. */
 const MAX_EDGES = 512;
 
 /** Tiles that are requested together share columns and rows: most edges are written once. */
@@ -220,7 +220,7 @@ function createBoundsText(gridSet: GridSet, z: number): CommonHeaders['bounds'] 
   };
 }
 
-/** By which a CDN purges the tile. */
+/** The keys by which a CDN purges the tile. */
 export function keyHeaders(
   header: KeyHeader | null,
   { set, subset }: ResolvedTileSet,
@@ -229,7 +229,7 @@ export function keyHeaders(
   return header === null ? [] : [header, joinKeys(keysOfTile(set, subset.gridSet, tile), header)];
 }
 
-/** For a tile outside the layer's extent: nothing is cached there, so it is not a hit. */
+/** For a tile outside the layer's extent or scales: nothing is cached there, so it is not a hit. */
 export function blankHeaders(tiles: ResolvedTileSet, z: number, now: number): Headers {
   const own = pairs({
     'X-Cache': 'BYPASS',
@@ -244,13 +244,13 @@ interface Lifetime {
   readonly seconds: number;
   readonly outcome: CacheOutcome | null;
   readonly isPublic: boolean;
-  /** The source has got the caller's credentials: for this caller alone. */
+  /** The source has received the caller's credentials: the tile is for this caller alone. */
   readonly isPassed?: boolean;
   /** As in `CachedTile`. */
   readonly standIn?: boolean;
 }
 
-/** The tile itself may be cached at any moment. */
+/** A stand-in is stretched from a lower zoom: the tile itself may be cached at any moment. */
 const STAND_IN_SECONDS = 10;
 
 function lifetimeOf(
@@ -268,8 +268,8 @@ export function lifetimeHeaders(lifetime: Lifetime, now: number): Headers {
   return [...cacheControl(lifetime), ...expires(lifetime, now)];
 }
 
-/** A stale tile is revalidated by the next request: the source may be back. Null: no header. */
-function lasting({ outcome, seconds, standIn }: Lifetime): number | null {
+/** Seconds of `max-age`. A stale tile is revalidated by the next request: the source may be back. Null: no header. */
+function maxAgeOf({ outcome, seconds, standIn }: Lifetime): number | null {
   if (outcome === 'STALE') return 0;
   if (standIn && seconds !== NOT_KEPT) return Math.min(seconds || STAND_IN_SECONDS, STAND_IN_SECONDS);
   return seconds > 0 ? seconds : null;
@@ -277,7 +277,7 @@ function lasting({ outcome, seconds, standIn }: Lifetime): number | null {
 
 function cacheControl(lifetime: Lifetime): Headers {
   if (lifetime.isPassed) return ['Cache-Control', 'private, no-store'];
-  const seconds = lasting(lifetime);
+  const seconds = maxAgeOf(lifetime);
   const words = seconds === null ? [] : [`max-age=${seconds}`, 'must-revalidate'];
   if (seconds === null && lifetime.seconds === NOT_KEPT) words.push('no-cache');
   // RFC 9111, 5.2.2.7: proxies must not give one caller's tile to another.
@@ -288,7 +288,7 @@ function cacheControl(lifetime: Lifetime): Headers {
 
 /** For HTTP/1.0 clients. */
 function expires(lifetime: Lifetime, now: number): Headers {
-  const seconds = lasting(lifetime);
+  const seconds = maxAgeOf(lifetime);
   return seconds === null ? [] : ['Expires', httpDate(now + seconds * 1000)];
 }
 

@@ -21,8 +21,8 @@ import { type Response, withHeaders } from '../response.ts';
 import { blankHeaders, createTileResponses, headerText, keyHeaders } from './tile-headers.ts';
 
 /**
- * Throws `tile-outside`, unless the layer has transparent tiles there, and the pipeline's errors. The caller must be
- * allowed to see the layer.
+ * Throws `tile-outside`, unless the layer has transparent tiles there, and the pipeline's errors. The service has checked
+ * that the caller may see the layer.
  */
 export type TileResponder = (
   context: Context,
@@ -38,7 +38,7 @@ export interface TileResponderDeps {
   readonly surrogateKeys: KeyHeader | null;
 }
 
-/** The tile response of all services. */
+/** Makes the tile responses of all services. */
 export function createTileResponder(deps: TileResponderDeps): TileResponder {
   const { pipeline, composer, areaLimit, clock, surrogateKeys } = deps;
   const replyWith = createTileResponses(clock, surrogateKeys);
@@ -99,7 +99,7 @@ export function createTileResponder(deps: TileResponderDeps): TileResponder {
     return { ...tile, bytes, checksum: Number.parseInt(digest.slice(0, 8), 16) };
   }
 
-  /** For this caller alone; a refusal of the source is passed on. */
+  /** For layers that pass the caller's credentials to the source; its refusals are passed on. */
   async function answerPassed(
     context: Context,
     tiles: ResolvedTileSet,
@@ -139,7 +139,7 @@ export function createTileResponder(deps: TileResponderDeps): TileResponder {
     const { notModified } = reply;
     if (isNotModified(context.headers, reply.etag, answer.createdAt))
       return withHeaders(notModified, headers);
-    // A tile without features: clients know it by this status, and need no format for it.
+    // A tile without features: clients recognise it by this status, and need no format for it.
     if (answer.bytes.length === 0) return { ...notModified, status: 204 };
     return withHeaders(reply, headers);
   }
@@ -174,11 +174,11 @@ function isOnGrid({ subset }: ResolvedTileSet, { z, x, y }: TileIndex): boolean 
 
 const unzip = promisify(gunzip);
 
-/** A vector tile is stored as its source packed it. It is sent packed to clients that accept it, and unpacked to others. */
+/** A vector tile is stored as compressed by its source, and decompressed for clients that do not accept gzip. */
 export async function vectorResponse(acceptEncoding: string | string[] | undefined, answer: CachedTile) {
   if (!isGzip(answer.bytes)) return { answer, headers: [] };
   const vary = ['Vary', 'Accept-Encoding'];
   if (acceptsGzip(acceptEncoding)) return { answer, headers: ['Content-Encoding', 'gzip', ...vary] };
-  // Other bytes are another representation, with another length and validator.
+  // The ETag contains the length, so that decompressed bytes have another one.
   return { answer: { ...answer, bytes: await unzip(answer.bytes) }, headers: vary };
 }

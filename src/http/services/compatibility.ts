@@ -9,9 +9,9 @@ import { decodeUriPart } from '../../lib/decode-uri.ts';
 import type { Rewrite } from '../hits/hits.ts';
 
 type Layers = Pick<Catalog, 'layer'>;
-/** By name, as in the address: not decoded. */
+/** The variable parts of an address of another program, by name, not decoded. */
 type Words = Readonly<Record<string, string | undefined>>;
-/** `path` with `{name}` in place of words, or a function. Null: the row does not fit. */
+/** Our address, with `{name}` in place of words, or a function that returns it. Null: the row does not match. */
 type To = string | ((words: Words, query: string, layers: Layers) => string | null);
 type Row = readonly [pattern: string, to: To];
 
@@ -23,7 +23,7 @@ const WMTS: readonly Row[] = [
   ['/wmts/1.0.0/WMTSCapabilities.xml', CAPABILITIES],
 ];
 
-/** Rows are tried in this order. `{rest*}` stands for any number of folders. */
+/** Rows are tried in this order. `{rest*}` matches any number of folders. */
 const ROWS: Readonly<Record<CompatibleProgram, readonly Row[]>> = {
   mapproxy: [
     ['/wms', '/service/wms'],
@@ -31,7 +31,7 @@ const ROWS: Readonly<Record<CompatibleProgram, readonly Row[]>> = {
     ['/ows', byService],
     ...WMTS,
     ['/wmts/{layer}/{grid}/{z}/{x}/{y}.{ext}', tile('nw')],
-    // Its restful_template may begin with a name.
+    // MapProxy's restful_template may begin with a name.
     ['/wmts/{folder}/{layer}/{grid}/{z}/{x}/{y}.{ext}', tile('nw')],
     ['/wmts/{folder}/1.0.0/WMTSCapabilities.xml', CAPABILITIES],
     ['/tms', '/service/tms'],
@@ -75,7 +75,7 @@ const REST = 'rest*';
 const NUMBERS = ['z', 'x', 'y'];
 const NUMBER = /^\d{1,10}$/;
 
-/** Built-in grids of other programs, that of MapProxy's template, and ours with the same tiles. */
+/** Built-in grids of other programs, and that of MapProxy's configuration template, with ours of the same tiles. */
 const GRIDS: Readonly<Record<string, string>> = {
   GLOBAL_MERCATOR: 'EPSG:900913',
   GLOBAL_WEBMERCATOR: 'EPSG:900913',
@@ -85,7 +85,7 @@ const GRIDS: Readonly<Record<string, string>> = {
   WGS84: 'EPSG:4326',
 };
 
-/** Where rows begin in addresses of MapProxy that do not name the origin; ours count from the top. */
+/** Where rows begin in addresses of MapProxy that do not name the origin; our rows count from the top. */
 const ORIGINS: Readonly<Record<string, 'sw' | 'nw'>> = {
   GLOBAL_MERCATOR: 'sw',
   GLOBAL_WEBMERCATOR: 'nw',
@@ -157,13 +157,13 @@ function withQuery(address: string, query: string): string {
   return `${address}${address.includes('?') ? '' : '?'}${query}`;
 }
 
-/** One address for several services, of which WMS is the usual one. */
+/** One address for several services; WMS is the default. */
 function byService(words: Words, query: string, layers: Layers): string | null {
   const service = pairOf(query, 'service')?.toUpperCase();
   return service === 'WMTS' ? wmtsByQuery(words, query, layers) : withQuery('/service/wms', query);
 }
 
-/** Names of grids and zooms are theirs, so a tile is answered at the address that counts it. */
+/** Requests for tiles use the other program's names of grids and zooms: they are translated to our tile addresses. */
 function wmtsByQuery(_: Words, query: string, layers: Layers): string | null {
   const request = pairOf(query, 'request')?.toLowerCase();
   if (request === 'getfeatureinfo') return infoByQuery(query, layers);
@@ -188,7 +188,7 @@ function wmtsByQuery(_: Words, query: string, layers: Layers): string | null {
 
 const INFO_PLACE = ['format', 'tilematrixset', 'tilematrix'];
 
-/** In our names of grids and zooms. They answer in any format of the tile, of which none is requested. */
+/** Translates grid and zoom to our names, and drops FORMAT: it is the tile's, which is not requested. */
 function infoByQuery(query: string, layers: Layers): string {
   const subsets = layers.layer(pairOf(query, 'layer') ?? '')?.layer.gridSubsets ?? [];
   const gridSet = subsetNamed(subsets, encodeURIComponent(pairOf(query, 'tilematrixset') ?? ''))?.gridSet;
@@ -205,7 +205,7 @@ function pairOf(query: string, name: string): string | undefined {
   return undefined;
 }
 
-/** By the origin in the query, otherwise by a grid that is known here; others are our own addresses. */
+/** The origin of rows is that in the query, else that of a known grid. Null, without either: the address is ours. */
 function tileByOrigin(words: Words, query: string, layers: Layers): string | null {
   const origin = pairOf(query, 'origin') ?? ORIGINS[words.grid ?? ''];
   return origin === 'sw' || origin === 'nw' ? tile(origin)(words, query, layers) : null;
@@ -231,7 +231,7 @@ function tile(origin: 'sw' | 'nw', zoomOf = (zoom: number, _: GridSet) => zoom) 
   };
 }
 
-/** Our description of a layer in a grid set, with our addresses of its tiles. */
+/** Our TileMap document of a layer in a grid set, which has our addresses of its tiles. */
 function tileMap({ layer: name, grid }: Words, query: string, layers: Layers): string | null {
   const layer = layers.layer(decodeUriPart(name ?? '', ''))?.layer;
   const subset = subsetNamed(layer?.gridSubsets ?? [], grid);
@@ -240,7 +240,7 @@ function tileMap({ layer: name, grid }: Words, query: string, layers: Layers): s
   return withQuery(`/service/tms/1.0.0/${map}`, query);
 }
 
-/** By its name, an SRS such as `EPSG900913`, or any name if one can be meant: only built-in ones had another; the first without a name. */
+/** By name or SRS (`EPSG900913`), else the only subset, or the only one of a built-in grid set. Without a name, the first. */
 function subsetNamed(subsets: readonly GridSubset[], named: string | undefined): GridSubset | undefined {
   if (named === undefined) return subsets[0];
   const name = GRIDS[decodeUriPart(named, '')] ?? decodeUriPart(named, '');
@@ -253,7 +253,7 @@ function subsetNamed(subsets: readonly GridSubset[], named: string | undefined):
   return renamed.length === 1 ? renamed[0] : undefined;
 }
 
-/** MapProxy's TMS begins at the second zoom of grids of the whole world, and leaves out every other one where they are dense. */
+/** MapProxy's TMS skips the first zoom of grids of the whole world, and every other one if resolutions differ by √2. */
 function profileZoom(zoom: number, gridSet: GridSet): number {
   const [first, second] = gridSet.levels;
   const isWorld =
@@ -262,7 +262,7 @@ function profileZoom(zoom: number, gridSet: GridSet): number {
   return (zoom + (isWorld ? 1 : 0)) * (isDense ? 2 : 1);
 }
 
-/** Below a workspace layers are named without it. */
+/** Adds the workspace of the address to names of layers without one. */
 function qualified(to: string): To {
   return (words, query, layers) => {
     const pairs = [...new URLSearchParams(query)].map(([name, value]): [string, string] => {

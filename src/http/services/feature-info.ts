@@ -30,7 +30,7 @@ import { integer, requestedIndex, requestedLayer, wmtsTileSet } from './wmts/get
 
 const MAX_FEATURES = 100;
 
-/** Passed to the sources of the layers, in the order of QUERY_LAYERS, and joined. */
+/** GetFeatureInfo of WMS, from the sources of the layers, joined in the order of QUERY_LAYERS. */
 export const wmsFeatureInfo: Operation = async (context, kvp, services) => {
   const version = versionOf(kvp);
   const crs = requestedCrs(kvp, version);
@@ -68,7 +68,7 @@ export const wmsFeatureInfo: Operation = async (context, kvp, services) => {
   );
 };
 
-/** The layers of QUERY_LAYERS, which must be in LAYERS too. A group stands for its queryable layers. */
+/** The layers of QUERY_LAYERS, which must be in LAYERS too. A group means its queryable layers. */
 async function layersQueried(
   context: Context,
   kvp: Kvp,
@@ -135,7 +135,7 @@ function checkPixel(value: number, limit: number, code: ServiceCode, locator: st
   throw new ServiceException(code, locator, `${locator} must lie between 0 and ${limit - 1}, not ${value}.`);
 }
 
-/** X and Y in 1.1.1; both names are accepted in either version. */
+/** I and J in 1.3.0, X and Y in 1.1.1; either version accepts both. */
 function queryPoint(kvp: Kvp, { width, height }: MapPicture, version: WmsVersion) {
   const [usual, other] = version === '1.3.0' ? ['IJ', 'XY'] : ['XY', 'IJ'];
   const coordinate = (axis: 0 | 1, limit: number) => {
@@ -192,7 +192,7 @@ function wmtsInfoFormat(layer: Layer, kvp: Kvp): string {
 /** The content is another server's: a browser shows it under our address, but runs nothing. */
 const POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
-/** Not cached: it may change. */
+/** Clients request it again each time (`no-cache`): it may change. */
 function infoResponse({ bytes, mediaType }: FeatureInfo, layers: readonly Layer[]): Response {
   const charset = isUtf8(bytes) ? '; charset=utf-8' : '';
   const headers = ['Content-Security-Policy', POLICY, ...cacheControlOf(...layers)];

@@ -5,10 +5,10 @@ import { FORM, requireMediaType } from '../auth/request-checks.ts';
 import type { Context } from '../context.ts';
 import type { Handler, Route } from '../route.ts';
 
-/** A parameter by its name in upper case. Null: missing or empty. */
+/** Reads a parameter by its name in upper case. Null: missing or empty. */
 export type Kvp = (name: string) => string | null;
 
-/** Parameters whose values may be in any case. */
+/** Parameters whose values are compared in any case. */
 const WORDS: ReadonlySet<string> = new Set(['SERVICE', 'REQUEST']);
 
 /**

@@ -26,9 +26,9 @@ interface LayerDocument {
   readonly fileName?: string;
 }
 
-/** Versions of a document that are kept: one for anonymous callers, the others for callers who see other layers. */
+/** Cached versions of a document: one for anonymous callers, the others for callers who see other layers. */
 const MAX_TEMPLATES = 4;
-/** Clients choose the address by their `Host` header, so the cache is small and bounded. */
+/** For all compressed documents together: clients choose the address in them by their `Host` header. */
 const MAX_COMPRESSED_BYTES = 16 * 1024 * 1024;
 const MIN_BYTES_TO_COMPRESS = 8 * 1024;
 const MAX_WAITING_TO_COMPRESS = 16;
@@ -42,24 +42,24 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
     const service = serviceNow();
     return service.inspire ? inLanguage(service, readKvp(query)('LANGUAGE') ?? '') : service;
   };
-  const packed = new RecentMap<string, Buffer>(MAX_COMPRESSED_BYTES);
-  const packing = createKeyedSingleFlight<Buffer>();
+  const compressed = new RecentMap<string, Buffer>(MAX_COMPRESSED_BYTES);
+  const compressing = createKeyedSingleFlight<Buffer>();
   const places = new Semaphore(1, { maxWaiting: MAX_WAITING_TO_COMPRESS });
 
   /** Null: sent uncompressed. */
-  async function pack(context: Context, document: AddressedDocument): Promise<Buffer | null> {
+  async function compress(context: Context, document: AddressedDocument): Promise<Buffer | null> {
     if (document.bytes < MIN_BYTES_TO_COMPRESS || !acceptsGzip(context.headers['accept-encoding']))
       return null;
-    const known = packed.get(document.id);
+    const known = compressed.get(document.id);
     if (known || places.full) return known;
-    const packNow = async () => {
+    const compressNow = async () => {
       const bytes = await buffer(Readable.from(document.pieces()).pipe(createGzip()));
-      packed.set(document.id, bytes, bytes.length);
+      compressed.set(document.id, bytes, bytes.length);
       return bytes;
     };
-    return await packing.run(
+    return await compressing.run(
       document.id,
-      (everyoneGone) => places.during(packNow, everyoneGone),
+      (everyoneGone) => places.during(compressNow, everyoneGone),
       context.signal,
     );
   }
@@ -87,7 +87,7 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
     const typed = ['Content-Type', contentType, ...headers];
     // A document with a key is for one caller, and not cached.
     if (pair !== null) return { status: 200, headers: typed, body: inPieces(document) };
-    const bytes = await pack(context, document);
+    const bytes = await compress(context, document);
     if (bytes) return { status: 200, headers: [...typed, 'Content-Encoding', 'gzip'], body: bytes };
     if (template.pieces.length === 1) {
       return { status: 200, headers: typed, body: await buffer(document.pieces()) };
@@ -97,9 +97,9 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
   }
 
   return (document: LayerDocument) => {
-    const templateOf = createTemplateShelf(document.write);
+    const templateOf = createTemplateCache(document.write);
     // Separate: the many callers with keys must not evict other templates.
-    const templateWithKey = createTemplateShelf(document.write);
+    const templateWithKey = createTemplateCache(document.write);
     return {
       /** About all layers that the caller may see. */
       async aboutAll(context: Context): Promise<Response> {
@@ -117,18 +117,18 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
   };
 }
 
-interface ShelfEntry {
+interface CachedTemplate {
   readonly times: string;
   readonly service: ServiceDescription;
   readonly layers: readonly Layer[];
   readonly template: Promise<DocumentTemplate>;
 }
 
-/** Most recently requested first. */
-function createTemplateShelf(
+/** Caches the `MAX_TEMPLATES` templates that were requested last. */
+function createTemplateCache(
   write: DocumentWriter,
 ): (layers: readonly Layer[], service: ServiceDescription) => Promise<DocumentTemplate> {
-  let entries: readonly ShelfEntry[] = [];
+  let entries: readonly CachedTemplate[] = [];
   return (layers, service) => {
     const times = timesOf(layers);
     const known = entries.find(
@@ -143,7 +143,7 @@ function createTemplateShelf(
   };
 }
 
-/** Changes when layers list other times. */
+/** A text that changes when layers list other times. */
 function timesOf(layers: readonly Layer[]): string {
   let text = '';
   for (const { parameters } of layers) {

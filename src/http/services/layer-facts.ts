@@ -83,7 +83,7 @@ export const DEFAULT = 'default';
 
 const STYLES = 'STYLES';
 
-/** The first is the default. */
+/** Names of the layer's styles; the first is the default. */
 export function stylesOf(layer: Layer): readonly [string, ...string[]] {
   const filter = layer.parameters.find(isStyleFilter);
   const first = filter?.defaultValue || DEFAULT;
@@ -115,7 +115,7 @@ export function legendsOf({ legends }: Layer, style: string, isDefault: boolean)
   return legends.filter((legend) => legend.style === style || (isDefault && legend.style === ''));
 }
 
-/** Its own address, or our GetLegendGraphic. */
+/** The legend's own address, or our GetLegendGraphic. */
 export function legendAddress({ name }: Layer, legend: Legend): Markup {
   if (legend.url !== null) return markup`${legend.url}`;
   const query = new URLSearchParams({
@@ -135,7 +135,7 @@ export const gridSetsOf = remembered((layers: readonly Layer[]): readonly GridSe
   ...namedGridSets(layers.map(({ gridSubsets }) => gridSubsets)).values(),
 ]);
 
-/** Includes those for dense screens. */
+/** Includes grid sets for dense screens (`@2x`). */
 export const everyGridSetOf = remembered((layers: readonly Layer[]) =>
   namedGridSets(layers.map(everySubset)),
 );

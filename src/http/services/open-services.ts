@@ -30,7 +30,7 @@ export interface ServiceDeps extends Env {
   /** The header with the keys by which a CDN purges a tile. */
   readonly surrogateKeys: KeyHeader | null;
   readonly refresh: TileRefresh;
-  /** All paths exist below each of these. */
+  /** All paths exist below each of these, e.g. `/geowebcache`. */
   readonly prefixes: readonly string[];
 }
 
@@ -56,7 +56,7 @@ export function openServices(deps: ServiceDeps) {
   return { ...shared, roll, screen, answerAccepted, ...memory, documentOf };
 }
 
-interface Named {
+interface RememberedTile {
   readonly tiles: ResolvedTileSet;
   readonly index: TileIndex;
   readonly version: number;
@@ -68,8 +68,8 @@ function createTileMemory(
   answerAccepted: TileResponder,
   answerRead: TileResponder,
 ) {
-  const remembered = new WeakMap<Target, Named>();
-  /** For tiles that the address names completely: the next request for it is not parsed again. */
+  const remembered = new WeakMap<Target, RememberedTile>();
+  /** For tiles that the address names completely: its next request is not parsed again. */
   const answerTile: TileResponder = (context, tiles, index) => {
     const { version } = catalog;
     const { layer } = tiles.bound;
@@ -96,7 +96,7 @@ export type TileRefresh = (
   signal: AbortSignal,
 ) => Promise<CachedTile>;
 
-/** `?cached=refresh`: an operator has a tile made now. */
+/** `?cached=refresh`: an operator has a tile made again now. */
 const REFRESH_QUERY = /(?:^|&)cached=refresh(?:&|$)/i;
 
 function asksForRefresh({ query }: Pick<Context, 'query'>): boolean {

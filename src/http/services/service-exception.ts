@@ -56,7 +56,7 @@ export function blaming<Result>(code: ServiceCode, locator: string, read: () => 
 export function readPairs(context: Context): Kvp {
   const refusal = (name: string) => badValue(name, `The parameter ${name} is given twice.`);
   const pairs = readKvp(pairsOf(context), refusal);
-  // They may be parameters of the layer, which is not known yet.
+  // These names may be parameters of the layer, which is known only later: `released` is read then.
   const own: Kvp = (name) => (isKeyName(name) ? readKvp(context.released, refusal)(name) : null);
   return (name) => pairs(name) ?? own(name);
 }
@@ -86,7 +86,7 @@ export function reportOf(error: unknown, context: Context, log: Logger) {
   const { answer, unexpected } = problemOf(error, context.id);
   const details = { requestId: context.id, path: context.path, err: error };
   if (unexpected) log.error(details, 'A request failed unexpectedly');
-  const [, , ...headers] = answer.headers; // The first pair is the type of a text.
+  const [, , ...headers] = answer.headers; // The first pair is `Content-Type`.
   return {
     status: answer.status,
     code: null,

@@ -40,7 +40,7 @@ interface NamedTile {
 
 export type TileFinder = ReturnType<typeof createTileFinder>;
 
-/** Uses the services to read an address; reads and makes no tile. Null: not a tile that the caller may see. */
+/** Finds the tile of an address by the services, without reading or making it. Null: not a tile that the caller may see. */
 export function createTileFinder(deps: ServiceDeps) {
   const named = new WeakMap<Target, NamedTile>();
   const note: TileResponder = ({ target }, tiles, index) => {

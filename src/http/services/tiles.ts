@@ -45,7 +45,7 @@ export function createTileService(deps: Services): Handler {
     }
     const { mediaType } = formatAccepted(context, bound.layer.formats);
     const answer = answerAccepted(context, serveTileSet(context, bound, name, mediaType), index);
-    return Promise.resolve(answer).then((found) => withHeaders(found, ['Vary', 'Accept']));
+    return Promise.resolve(answer).then((response) => withHeaders(response, ['Vary', 'Accept']));
   }
 }
 

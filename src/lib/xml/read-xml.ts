@@ -15,11 +15,8 @@ interface XmlLimits {
 const START = { line: 1, column: 1 };
 const XML_LIMITS: XmlLimits = { bytes: 64 * 1024, depth: 20, elements: 1000, attributes: 32 };
 
-interface OpenElement {
-  readonly name: string;
-  readonly attributes: ReadonlyMap<string, string>;
+interface OpenElement extends Pick<XmlElement, 'name' | 'attributes' | 'place'> {
   readonly children: XmlElement[];
-  readonly place: XmlPlace;
   text: string;
 }
 

@@ -168,7 +168,7 @@ function prepareFindFitting(
     const { gridSet } = request;
     const misfit = gridSet === fitting ? null : geoPackageMisfit(db, table, gridSet, origin);
     if (misfit !== null)
-      throw unfit(`The adopted GeoPackage does not fit grid set ${gridSet.name}: ${misfit}.`);
+      throw unfitPackage(`The adopted GeoPackage does not fit grid set ${gridSet.name}: ${misfit}.`);
     fitting = gridSet;
     return find(tile, request);
   };
@@ -183,11 +183,11 @@ function onlyTable(db: SqliteDatabase, name: string | undefined): string {
   const matches = name === undefined ? tables : tables.filter((table) => table === name);
   const [table] = matches;
   if (table !== undefined && matches.length === 1) return table;
-  throw unfit(
+  throw unfitPackage(
     `The adopted GeoPackage has the tables of tiles ${tables.join(', ') || '(none)'}; \`table\` must name one of them.`,
   );
 }
 
-function unfit(message: string): TilewardenError {
+function unfitPackage(message: string): TilewardenError {
   return new TilewardenError('store-failed', message);
 }

@@ -37,7 +37,7 @@ export async function readZipDirectory(zip: OpenedFile): Promise<readonly ZipMem
     const limits = `at most ${MAX_MEMBERS} members, ${MAX_DIRECTORY_BYTES} bytes`;
     throw unusablePackage(`has a directory of ${count} members, ${bytes} bytes; ${limits}`);
   }
-  const directory = await partOf(zip, offset, bytes);
+  const directory = await zipPart(zip, offset, bytes);
   const pace = createPace(MEMBERS_PER_TURN);
   const members: ZipMember[] = [];
   for (let at = 0; members.length < count; ) {
@@ -51,7 +51,7 @@ export async function readZipDirectory(zip: OpenedFile): Promise<readonly ZipMem
 
 /** A stored member as a file. Throws `store-failed` if it is not where the directory says. */
 export async function openMember(zip: OpenedFile, { offset, size }: ZipMember): Promise<OpenedFile> {
-  const header = await partOf(zip, offset, BYTES.header);
+  const header = await zipPart(zip, offset, BYTES.header);
   const start = offset + BYTES.header + header.readUInt16LE(26) + header.readUInt16LE(28);
   if (header.readUInt32LE(0) !== HEADER || start + size > zip.size) throw damaged();
   return {
@@ -71,16 +71,16 @@ function damaged(): TilewardenError {
 
 async function findDirectory(zip: OpenedFile) {
   const length = Math.min(zip.size, BYTES.end + MAX_COMMENT_BYTES);
-  const tail = await partOf(zip, zip.size - length, length);
+  const tail = await zipPart(zip, zip.size - length, length);
   let at = length - BYTES.end;
   while (at >= 0 && !isEnd(tail, at)) at--;
   if (at < 0) throw damaged();
   const count = tail.readUInt16LE(at + 10);
   const [bytes, offset] = [tail.readUInt32LE(at + 12), tail.readUInt32LE(at + 16)];
   if (count !== 0xffff && bytes !== WIDE && offset !== WIDE) return { offset, bytes, count };
-  const locator = await partOf(zip, zip.size - length + at - BYTES.locator, BYTES.locator);
+  const locator = await zipPart(zip, zip.size - length + at - BYTES.locator, BYTES.locator);
   if (locator.readUInt32LE(0) !== LOCATOR) throw damaged();
-  const end = await partOf(zip, wideAt(locator, 8), BYTES.wideEnd);
+  const end = await zipPart(zip, wideAt(locator, 8), BYTES.wideEnd);
   if (end.readUInt32LE(0) !== WIDE_END) throw damaged();
   return { offset: wideAt(end, 48), bytes: wideAt(end, 40), count: wideAt(end, 32) };
 }
@@ -123,7 +123,7 @@ function wideAt(bytes: Buffer, at: number): number {
 }
 
 /** The file's own offsets are trusted only after a comparison with its size. */
-async function partOf(zip: OpenedFile, offset: number, length: number): Promise<Buffer> {
+async function zipPart(zip: OpenedFile, offset: number, length: number): Promise<Buffer> {
   const bytes = offset < 0 || offset + length > zip.size ? null : await zip.part(offset, length);
   if (!bytes) throw damaged();
   return bytes;

@@ -77,7 +77,7 @@ function openArcgisSource(
   function pictureAddress(request: SourceRequest): URL {
     const { gridSet, bounds, width, height, format } = request;
     const { minX, minY, maxX, maxY } = bounds;
-    const srs = crsOf(gridSet.srs);
+    const srs = wkidOf(gridSet.srs);
     return addressOf(isImages ? 'exportImage' : 'export', {
       ...(options.layers !== undefined && !isImages && { layers: options.layers }),
       ...ownNames(request.parameters),
@@ -96,7 +96,7 @@ function openArcgisSource(
     const { minX, minY, maxX, maxY } = bounds;
     const x = minX + ((i + 0.5) / width) * (maxX - minX);
     const y = maxY - ((j + 0.5) / height) * (maxY - minY);
-    const sr = crsOf(gridSet.srs);
+    const sr = wkidOf(gridSet.srs);
     const point = { geometryType: 'esriGeometryPoint', returnGeometry: 'false', f };
     if (isImages) {
       const geometry = JSON.stringify({ x, y, spatialReference: { wkid: Number(sr) } });
@@ -150,7 +150,7 @@ function queried(layers: string | undefined): string {
   return ids === undefined ? 'visible' : `visible:${ids}`;
 }
 
-function crsOf(srs: number): string {
+function wkidOf(srs: number): string {
   return String(srs === GOOGLE_MERCATOR ? 3857 : srs);
 }
 

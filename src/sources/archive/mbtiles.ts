@@ -106,7 +106,7 @@ function prepare(db: SqliteDatabase) {
   return { find, metadata };
 }
 
-/** MBTiles 1.3: `json` holds `vector_layers`. */
+/** MBTiles 1.3: `json` contains `vector_layers`. */
 function withJson({ json, ...metadata }: Readonly<Record<string, string>>): Record<string, unknown> {
   if (json === undefined) return metadata;
   try {

@@ -51,7 +51,7 @@ interface LayerTools extends Pick<SourceTools, 'decode' | 'composer'> {
   readonly resampling: Semaphore;
 }
 
-/** What resampling a layer needs. */
+/** The input of `resample`, for all parts of a picture. */
 interface Resampling {
   readonly options: LayerOptions;
   readonly subset: GridSubset;
@@ -71,12 +71,12 @@ export async function drawLayer(
   { resampling, decode, composer }: LayerTools,
   clear: ClearColour | null,
 ): Promise<LayerPicture | null> {
-  if (!layer) throw unfit(`There is no layer ${options.layer} with pictures to draw from.`);
+  if (!layer) throw undrawn(`There is no layer ${options.layer} with pictures to draw from.`);
   const subset = subsetToDrawFrom(layer.subsets, options.gridSet, request.gridSet);
-  if (!subset) throw unfit(`Layer ${options.layer} has no grid set ${options.gridSet ?? ''} to draw from.`);
+  if (!subset) throw undrawn(`Layer ${options.layer} has no grid set ${options.gridSet ?? ''} to draw from.`);
   const mapping = createPlaceMapping(request.gridSet, subset.gridSet);
   if (!mapping)
-    throw unfit(`It is not known how to get from ${request.gridSet.name} to ${subset.gridSet.name}.`);
+    throw undrawn(`It is not known how to get from ${request.gridSet.name} to ${subset.gridSet.name}.`);
   const { signal, priority } = request;
   const isTask = priority === 'task';
   let stale = false;
@@ -191,7 +191,7 @@ async function planPicture(
     // A picture larger than a tile is drawn in halves, one after the other.
     if (Math.max(request.width, request.height) > subset.gridSet.tileWidth) return 'divide';
   }
-  throw unfit('The picture needs too many tiles of the other layer.');
+  throw undrawn('The picture needs too many tiles of the other layer.');
 }
 
 /** A failure of the other layer is a failure of this source. */
@@ -201,6 +201,6 @@ function asSourceFailure(error: unknown): never {
   throw new TilewardenError('source-unavailable', error.message, { reason: 'layer', cause: error });
 }
 
-function unfit(message: string): TilewardenError {
+function undrawn(message: string): TilewardenError {
   return new TilewardenError('source-unavailable', message, { reason: 'layer' });
 }

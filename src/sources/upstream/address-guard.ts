@@ -57,7 +57,7 @@ export function createAddressGuard(options: {
   const notAllowed = options.isOwn === false ? 'foreign' : 'private';
   const never = fixedList(NEVER);
   const blocked = options.allowPrivate ? never : fixedList(PRIVATE);
-  const refusalOf = (hostname: string, addresses: readonly Pick<LookupAddress, 'address'>[]) => {
+  const refusalFor = (hostname: string, addresses: readonly Pick<LookupAddress, 'address'>[]) => {
     const refused = addresses.filter(({ address }) => isIn(blocked, address));
     if (refused.length === 0) return null;
     const isNever = refused.some(({ address }) => isIn(never, address));
@@ -68,19 +68,19 @@ export function createAddressGuard(options: {
     refuses(hostname: string): AddressRefused | null {
       // RFC 6761, 6.3: these names are this machine, whatever a resolver says.
       const literal = /(^|\.)localhost$/i.test(hostname) ? '127.0.0.1' : hostname.replace(/^\[(.*)\]$/, '$1');
-      return isIP(literal) === 0 ? null : refusalOf(hostname, [{ address: literal }]);
+      return isIP(literal) === 0 ? null : refusalFor(hostname, [{ address: literal }]);
     },
     /** For a name that a proxy resolves again. One that only the proxy can resolve needs `allowPrivate`. */
     async judge(hostname: string): Promise<AddressRefused | null> {
       if (isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0) return null;
       const addresses = await lookup(hostname, { all: true }).catch(() => []);
       if (addresses.length === 0 && !options.allowPrivate) return new AddressRefused(hostname, 'unknown');
-      return refusalOf(hostname, addresses);
+      return refusalFor(hostname, addresses);
     },
     /** For sockets: a name with a forbidden address does not resolve. */
     lookup(...[hostname, lookupOptions, callback]: Parameters<LookupFunction>) {
       resolveName(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
-        const failure = error ?? refusalOf(hostname, addresses);
+        const failure = error ?? refusalFor(hostname, addresses);
         const [first] = failure ? [] : addresses;
         if (failure) callback(failure, '');
         else if (first && !lookupOptions.all) callback(null, first.address, first.family);

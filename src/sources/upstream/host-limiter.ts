@@ -214,7 +214,7 @@ export class HostLimiter {
         this.#wakeIn(delay);
         return;
       }
-      // A probe takes the only slot; requests behind it are refused with that reason.
+      // After a probe has begun, the host is closed to the requests behind it.
       const closing = this.#closedFor(next.priority);
       if (closing) {
         next.refuse(this.#closed(closing));

@@ -35,8 +35,7 @@ interface BudgetParts {
 const BLOCKS = { blocks: 100, maxBlock: 100 };
 /** No request begins in the last seconds of a day: it might reach the host on the next one. */
 const LAST_SECONDS = 5;
-/** Milliseconds after which a failed read of the budget is retried. */
-const RETRY_PAUSE_MS = 5000;
+const READ_RETRY_MS = 5000;
 
 export type DailyBudget = NonNullable<ReturnType<typeof budgetOf>>;
 
@@ -70,7 +69,7 @@ export function budgetOf(
         { err: error },
         'the daily budget of a host could not be read; no requests are sent to it until it is',
       );
-      blockedUntil = clock.monotonic() + RETRY_PAUSE_MS;
+      blockedUntil = clock.monotonic() + READ_RETRY_MS;
     }
     filling = null;
     refilled();

@@ -25,8 +25,7 @@ export interface HostPool {
   admit(): Promise<void>;
 }
 
-/** Milliseconds for which an allowed address stays allowed. */
-const ADMITTED_MS = 60_000;
+const RECHECK_MS = 60_000;
 
 /** Connections to one origin. Throws if its literal address is not allowed; names are checked when they are resolved. */
 export function openHostPool(url: URL, options: HostOptions, limits: HostLimits, clock: Clock): HostPool {
@@ -61,7 +60,7 @@ function admitAtTimes(judge: () => Promise<Error | null>, clock: Clock): () => P
   let verdict: Promise<Error | null> | null = null;
   let judgedAt = 0;
   return async () => {
-    if (verdict === null || clock.monotonic() - judgedAt > ADMITTED_MS) {
+    if (verdict === null || clock.monotonic() - judgedAt > RECHECK_MS) {
       judgedAt = clock.monotonic();
       verdict = judge();
     }

@@ -46,7 +46,11 @@ const PLACES_WITHOUT_DATABASE = 1;
 
 const NOTHING = { wanted: 0, urgent: 0, held: 0 };
 
-/** This node's share of the concurrent requests that all nodes together may send to a host. */
+/**
+ * This node's share of the concurrent requests that all nodes together may send to a host. While there are requests it is
+ * renewed each second, and earlier if it is too small or other nodes want places; without requests it is given back. A
+ * share that is not renewed expires, so that the places of a dead node become free.
+ */
 export class HostShare {
   readonly #options: HostShareOptions;
   readonly #ending = new AbortController();

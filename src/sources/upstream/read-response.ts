@@ -77,7 +77,7 @@ async function readStart(body: Body): Promise<string> {
       if (text.length >= START_LENGTH) break;
     }
   } catch {
-    // Earlier bytes are kept.
+    // The bytes before the failure are enough.
   }
   return text.slice(0, START_LENGTH);
 }

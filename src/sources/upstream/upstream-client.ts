@@ -24,6 +24,8 @@ import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstre
 export interface UpstreamRequest {
   /** http or https; credentials in it are not used. */
   readonly url: URL;
+  /** Secret values in the path of the address. */
+  readonly secrets?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
   readonly priority: UpstreamPriority;
   readonly signal: AbortSignal;
@@ -165,7 +167,8 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     const { maxBytes } = limits;
     const accepted = [200, ...(request.alsoAccept ?? []), ...(request.validator ? [NOT_MODIFIED] : [])];
     const encodings = request.packed ? ['identity', 'gzip', 'x-gzip'] : ['identity'];
-    const secrets = () => [...Object.values(request.headers ?? {}), ...hiddenPartsOf(request.url)];
+    const { headers = {}, secrets: inPath = [] } = request;
+    const secrets = () => [...Object.values(headers), ...hiddenPartsOf(request.url), ...inPath];
     const limit = { maxBytes, host: host.name, now, accepted, encodings, secrets };
     const bytes = await readResponse(response, limit);
     const mediaType = mediaTypeOf(firstHeader(response.headers['content-type']));

@@ -6,7 +6,7 @@ export interface RequestEnd {
    * reported a failure. `refused`: a useless response. `left`: the caller stopped waiting.
    */
   readonly kind: 'answered' | 'overloaded' | 'failed' | 'refused' | 'left';
-  /** For counting; one of a short list, null: success. */
+  /** For metrics: one of a short list; null: success. */
   readonly reason: string | null;
   /** From sending the request to the end of its response. */
   readonly ms: number;

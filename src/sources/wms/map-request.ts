@@ -162,7 +162,7 @@ function densityParameters({ gridSet: { pixelRatio } }: MapRequest): readonly [s
 
 function ownParameters(options: WmsSourceOptions, request: MapRequest): readonly [string, string][] {
   const newer = options.version === '1.3.0';
-  const crs = crsOf(options, request);
+  const crs = requestCrs(options, request);
   return [
     ['SERVICE', 'WMS'],
     ['VERSION', options.version],
@@ -176,7 +176,7 @@ function ownParameters(options: WmsSourceOptions, request: MapRequest): readonly
   ];
 }
 
-function crsOf(options: WmsSourceOptions, { gridSet }: MapRequest): string {
+function requestCrs(options: WmsSourceOptions, { gridSet }: MapRequest): string {
   const declared = options.srs[String(gridSet.srs)];
   if (declared !== undefined) return declared;
   if (gridSet.srs === GOOGLE_MERCATOR) return 'EPSG:3857';

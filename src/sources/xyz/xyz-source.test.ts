@@ -143,6 +143,10 @@ describe('the xyz source', () => {
     const failure = await source.fetch(request()).catch((error: Error) => error);
     expect(String((failure as Error).cause)).toContain('no tile at /***/3/5/1.png');
     expect(String(failure) + String((failure as Error).cause)).not.toMatch(/hush|t1/);
+    // The log quotes the beginning of the page; the text without markup may come from further below.
+    tiles.answer = { status: 403, body: `<style>${'p {} '.repeat(200)}</style>No access to /hush/3/5/1.png` };
+    const refused = await source.fetch(request()).catch((error: Error) => error);
+    expect(refused).toMatchObject({ upstream: { status: 403, text: 'No access to /***/3/5/1.png' } });
   });
 
   it('an XYZ source leaves vector tiles compressed, and accepts no other compressed tiles', async () => {

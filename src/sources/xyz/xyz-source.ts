@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import { FORMAT_NAMES, formatOf, formatOfExtension } from '../../domain/format.ts';
 import { type GridSet, levelOf } from '../../domain/grid-set.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
@@ -138,14 +137,12 @@ export function openXyzSource(
   { upstream }: Pick<SourceTools, 'upstream'>,
 ): TileSource {
   const server = openMapServer(options, upstream);
-  const secrets = Object.values(options.keys);
+  const secrets = Object.values(options.keys).flatMap((key) => [key, encodeURIComponent(key)]);
 
   async function fetch(request: SourceRequest): Promise<SourceResult> {
     const url = tileUrl(templateFor(options, request.gridSet), request.gridSet, tileOf(request));
     const expected = expectedType(options, request);
-    return server.picture(request, { url }, expected).catch((error: unknown) => {
-      throw withoutWords(error, secrets);
-    });
+    return server.picture(request, { url, secrets }, expected);
   }
 
   return {
@@ -190,17 +187,6 @@ function shownAddress(options: XyzSourceOptions, request: SourceRequest): string
   const template = templateFor(options, request.gridSet);
   const masked = Object.fromEntries(Object.keys(template.keys).map((name) => [name, '***']));
   return withoutSecrets(tileUrl({ ...template, keys: masked }, request.gridSet, tileOf(request)));
-}
-
-/** The same failure without these words in its cause: an error page may repeat the request. */
-function withoutWords(error: unknown, words: readonly string[]): unknown {
-  if (!isTilewardenError(error) || !(error.cause instanceof Error)) return error;
-  const hidden = words.flatMap((word) => [word, encodeURIComponent(word)]);
-  const causeText = error.cause.message;
-  if (!hidden.some((word) => causeText.includes(word))) return error;
-  const cause = new Error(hidden.reduce((text, word) => text.replaceAll(word, '***'), causeText));
-  const { code, message, reason, retryAfterSeconds } = error;
-  return new TilewardenError(code, message, { cause, reason, retryAfterSeconds });
 }
 
 export const xyzDriver = {

@@ -16,18 +16,18 @@ import { createObjectAgent, type GuardTools, ObjectGuard } from '../objects/obje
 import type { DatedObject, ObjectStore } from '../objects/object-store.ts';
 import type { AzureBucketOptions } from './azure-store-options.ts';
 
-/** Objects that one request removes, and that one lists. */
+/** Limits of objects that a request removes, and lists. */
 const BATCH = 256;
 const PAGE = 1000;
 
-/** Refuses a container that is missing, or that the credentials do not give access to. */
+/** Throws `config-invalid` if the container is missing or the credentials do not give access to it. */
 export async function openAzureObjects(options: AzureBucketOptions, tools: GuardTools): Promise<ObjectStore> {
   const { container } = options;
   const guard = new ObjectGuard({ what: `container ${container}`, statusOf, ...options }, tools);
   const agent = createObjectAgent(options);
   const client = serviceClient(options, {
     httpClient: createAzureRequests(agent),
-    // The guard repeats requests.
+    // `ObjectGuard` repeats requests.
     retryOptions: { maxTries: 1 },
   }).getContainerClient(container);
   const close = () => void agent.destroy();
@@ -115,7 +115,7 @@ function createAzureObjects(client: ContainerClient, guard: ObjectGuard, close: 
   };
 }
 
-/** `ContainerNotFound`, or another server's page, are 404 too, and do not mean that a blob is missing. */
+/** The service's error code: a status of 404 may also mean `ContainerNotFound`, or another server. */
 function codeOf(error: unknown): string | undefined {
   return error instanceof RestError ? error.code : undefined;
 }
@@ -124,7 +124,7 @@ function statusOf(error: unknown): number | null {
   return error instanceof RestError ? (error.statusCode ?? null) : null;
 }
 
-/** Sends the requests of the SDK by undici. */
+/** Sends the SDK's requests by undici; `createObjectAgent` says why. */
 function createAzureRequests(agent: Agent): IHttpClient {
   return {
     async sendRequest(request) {
@@ -148,7 +148,7 @@ function dispatchOf({ url, method, headers, body, abortSignal }: WebResource) {
   };
 }
 
-/** All that the SDK takes from the headers of a response. */
+/** The only method of the headers that the SDK uses in a response. */
 function sdkHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): HttpHeaders {
   const plain = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
   return { toJson: () => plain } as unknown as HttpHeaders;

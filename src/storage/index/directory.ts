@@ -8,7 +8,7 @@ const SLOTS = PACK_SIZE ** 2;
 
 /** A tile in the index. */
 export interface IndexedTile extends BytePlace {
-  /** Counts the tiles of a pack row by row. */
+  /** The tile's position in the pack, row by row. */
   readonly slot: number;
   /** CRC-32 of the bytes. */
   readonly checksum: number;
@@ -23,10 +23,10 @@ export interface PackPosition {
   readonly y: number;
 }
 
-/** Returns the new tiles of a pack; the same array: no change. */
+/** Returns the new tiles of a pack, or the same array for no change. */
 export type PackEdit = (tiles: readonly IndexedTile[], pack: PackPosition) => readonly IndexedTile[];
 
-/** The version of the form. */
+/** The version of the format. */
 const FORM = 1;
 const HEAD_BYTES = 3;
 const MAKING_BYTES = 34;
@@ -35,11 +35,11 @@ const BITMAP_BYTES = SLOTS / 8;
 const CHECKSUM_BYTES = 4;
 
 /**
- * The row of a pack in the index, read without unpacking it. Tiles that were put together share a making:
+ * The row of a pack in the index, read in its binary form. Tiles that were put together share a making:
  *
- *   form · number of makings · makings · bitmap of the slots with a tile · an entry for each tile · checksum
+ *   version · number of makings · makings · bitmap of the slots with a tile · an entry for each tile · checksum
  *
- * The checksum covers the pack's position and the row: a row that is damaged, or in another place, is not read.
+ * The checksum covers the pack's position and the row, so that a row that is damaged or misplaced is not read.
  */
 export class Directory {
   readonly #detail: Buffer;
@@ -57,7 +57,7 @@ export class Directory {
     this.#bitmapAt = at;
   }
 
-  /** Null: it is damaged, or belongs to another place. */
+  /** Null if the row is damaged, or belongs to another place. */
   static read(detail: Buffer, position: PackPosition): Directory | null {
     const end = detail.length - CHECKSUM_BYTES;
     if (end < HEAD_BYTES || detail.readUInt8(0) !== FORM) return null;
@@ -142,7 +142,7 @@ function seedOf({ set, z, x, y }: PackPosition): number {
   return crc32(`${set} ${z} ${x} ${y}`);
 }
 
-/** Writes each making once; `numbers` receives their places in the result. */
+/** Writes each making once; `numbers` receives their indexes in the result. */
 function writeMakings(tiles: readonly IndexedTile[], numbers: Map<Making, number>): readonly Buffer[] {
   const byText = new Map<string, number>();
   const heads: Buffer[] = [];
@@ -157,7 +157,7 @@ function writeMakings(tiles: readonly IndexedTile[], numbers: Map<Making, number
   return heads;
 }
 
-/** Null is written as NaN, which no time or number is. A validator's length is written plus one; 0: null. */
+/** Null is written as NaN, and a missing validator as the length 0, others as their length plus one. */
 function writeMaking({ ticket, createdAt, freshUntil, madeBy, validator }: Making): Buffer {
   const text = validator === null ? null : Buffer.from(validator);
   const bytes = Buffer.alloc(MAKING_BYTES + (text?.length ?? 0));
@@ -186,7 +186,7 @@ function nullIfNaN(value: number): number | null {
   return Number.isNaN(value) ? null : value;
 }
 
-/** Counts the bits of 32 that are set. */
+/** Counts the set bits of 32. */
 function countBits(word: number): number {
   let bits = word - ((word >>> 1) & 0x55555555);
   bits = (bits & 0x33333333) + ((bits >>> 2) & 0x33333333);

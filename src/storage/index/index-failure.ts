@@ -3,11 +3,11 @@ import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isNoRoom } from '../../lib/error-code.ts';
 
-/** Milliseconds for which a caller waits for other processes, and between two attempts. */
+/** Milliseconds that a caller waits for locks of other processes, and between two attempts. */
 const BUSY_TIMEOUT_MS = 15_000;
-const BUSY_PAUSE = 1;
+const BUSY_PAUSE_MS = 1;
 
-/** Another connection holds a lock that this one needs. */
+/** Whether another connection holds a lock that this one needs. */
 export function isBusy(error: unknown): boolean {
   return sqliteCode(error).startsWith('SQLITE_BUSY');
 }
@@ -16,13 +16,13 @@ export function isRefusedByTrigger(error: unknown): boolean {
   return sqliteCode(error) === 'SQLITE_CONSTRAINT_TRIGGER';
 }
 
-/** The file is not an index, or is damaged. */
+/** Whether the file is not an index, or is damaged. */
 export function isDamage(error: unknown): boolean {
   const code = sqliteCode(error);
   return code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT');
 }
 
-/** For `isDamage`: SQLite takes a file without any bytes for an empty database. */
+/** An error that `isDamage` recognises, for an empty file, which SQLite takes for an empty database. */
 export function noIndex(): Error {
   return new Database.SqliteError('There is no index beside the segments.', 'SQLITE_NOTADB');
 }
@@ -51,15 +51,15 @@ export async function patiently<T>(work: () => T, clock: Clock): Promise<T> {
       return work();
     } catch (error) {
       if (!isBusy(error) || clock.monotonic() - begun > BUSY_TIMEOUT_MS) throw storeFailure(error);
-      await clock.sleep(BUSY_PAUSE);
+      await clock.sleep(BUSY_PAUSE_MS);
     }
   }
 }
 
-/** For `Atomics.wait`, which is never woken. */
+/** For `Atomics.wait` as a pause: no thread wakes it. */
 const NEVER = new Int32Array(new SharedArrayBuffer(4));
-/** Milliseconds. SQLite's own pauses grow to a hundred, while a transaction of another process takes less than one. */
-const LOCK_PAUSE = 0.3;
+/** Milliseconds. SQLite's own pauses grow to 100, while another process's transaction takes less than 1. */
+const LOCK_PAUSE_MS = 0.3;
 
 /** As `patiently`, for a thread that may block. */
 export function blockingly<T>(work: () => T): T {
@@ -69,7 +69,7 @@ export function blockingly<T>(work: () => T): T {
       return work();
     } catch (error) {
       if (!isBusy(error) || performance.now() > until) throw error;
-      Atomics.wait(NEVER, 0, 0, LOCK_PAUSE);
+      Atomics.wait(NEVER, 0, 0, LOCK_PAUSE_MS);
     }
   }
 }

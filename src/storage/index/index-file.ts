@@ -26,7 +26,7 @@ export type IndexFile = Database.Database;
 export interface IndexOptions {
   /** Milliseconds for which a call may block its thread. */
   readonly timeoutMs: number;
-  /** Pages of the log after which a commit copies them into the file; 0: this connection never does. */
+  /** Pages of the log after which a commit of this connection copies them into the file; 0: never. */
   readonly checkpointPages: number;
 }
 
@@ -39,22 +39,22 @@ export function indexPath(root: string): string {
 }
 
 /**
- * Creates it if there is none; `readonly` in a folder that cannot be written to. A commit survives the end of the
- * process, and a power cut only if it is made durable: see `durably`.
+ * Opens the index, which is created if missing; `readonly` in a folder that cannot be written to. Commits survive the end
+ * of the process; only those within `durably` surely survive a power cut.
  */
 export function openIndexFile(root: string, options: IndexOptions): IndexFile {
   const path = indexPath(root);
   if (!existsSync(path)) createIndexFile(root, path);
   const timeout = options.timeoutMs;
   try {
-    return prepared(new Database(path, { fileMustExist: true, timeout }), path, options);
+    return configure(new Database(path, { fileMustExist: true, timeout }), path, options);
   } catch (error) {
     if (!isReadOnly(root)) throw error;
-    return prepared(openCopy(path), path, options);
+    return configure(openCopy(path), path, options);
   }
 }
 
-function prepared(db: IndexFile, path: string, { checkpointPages }: IndexOptions): IndexFile {
+function configure(db: IndexFile, path: string, { checkpointPages }: IndexOptions): IndexFile {
   try {
     checkVersion(db, path);
     db.pragma('synchronous = NORMAL');
@@ -75,7 +75,7 @@ function isReadOnly(folder: string): boolean {
   }
 }
 
-/** SQLite creates files beside a database even for reads. The copy is unlinked immediately, while it is open. */
+/** Opens a copy, because SQLite creates files beside a database even to read it. The copy is unlinked while it is open. */
 function openCopy(path: string): IndexFile {
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-index-'));
   try {
@@ -90,12 +90,12 @@ function openCopy(path: string): IndexFile {
   }
 }
 
-/** Private to this process, until it is closed. */
+/** An index in the memory of this process. */
 export function createMemoryIndex(): IndexFile {
   return withTables(new Database(':memory:'));
 }
 
-/** Commits of `work` are on the disk when it returns, and with them all earlier ones of any process. */
+/** Commits of `work`, and all earlier ones of any process, are on the disk when it returns. */
 export function durably<T>(db: IndexFile, work: () => T): T {
   db.pragma('synchronous = FULL');
   try {
@@ -114,7 +114,7 @@ function checkVersion(db: IndexFile, path: string): void {
   );
 }
 
-/** Complete from the first moment another process can see it. Only one of several processes that create it succeeds. */
+/** Links a complete file into place. If several processes do so concurrently, one succeeds and all use its file. */
 function createIndexFile(root: string, path: string): void {
   const newPath = join(root, `making-${randomUUID()}.sqlite`);
   makeFolder(root);
@@ -129,7 +129,7 @@ function createIndexFile(root: string, path: string): void {
   }
 }
 
-/** A new file with the tables; closing it syncs it. */
+/** A new file with the tables, which is synced when closed. */
 export function newIndex(path: string): IndexFile {
   const db = new Database(path);
   try {
@@ -148,28 +148,28 @@ function withTables(db: IndexFile): IndexFile {
   return db;
 }
 
-/** Removes an index with its log. */
+/** Removes an index and its log. */
 export function removeIndex(path: string): void {
   for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true });
 }
 
 /**
- * Replaces the index of a store by one that no process has open, and keeps the former one as `damaged-index.sqlite`.
- * The former one is moved before its log: a stop in between leaves no index, never one without its last commits.
+ * Replaces the index of a store by one that no process has open, and keeps the former one as `damaged-index.sqlite`. That
+ * is moved before its log, so that a crash in between leaves no index rather than one without its last commits.
  */
 export function replaceIndex(root: string, newPath: string): void {
   const path = indexPath(root);
-  const aside = join(root, 'damaged-index.sqlite');
-  if (existsSync(path)) removeIndex(aside);
+  const formerPath = join(root, 'damaged-index.sqlite');
+  if (existsSync(path)) removeIndex(formerPath);
   for (const end of ['', '-wal'])
-    if (existsSync(`${path}${end}`)) renameSync(`${path}${end}`, `${aside}${end}`);
+    if (existsSync(`${path}${end}`)) renameSync(`${path}${end}`, `${formerPath}${end}`);
   removeIndex(path);
   syncFolder(root);
   renameSync(newPath, path);
   syncFolder(root);
 }
 
-/** Afterwards files created in the folder survive a power cut. Blocks its thread. */
+/** Makes new and renamed files in the folder survive a power cut. Blocks the thread. */
 function syncFolder(folder: string): void {
   const descriptor = openSync(folder, 'r');
   try {

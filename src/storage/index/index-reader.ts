@@ -9,11 +9,11 @@ import { edgesOf, levelOf, type MarkHere, type MarkRow, marksHere } from './mark
 
 /**
  * Reads the index of a local store: packs (8 × 8 tiles in one row) and the marks that hide or outdate their tiles. A
- * pack's makings are the tickets and times of its tiles. A mark's `number` refuses writers with earlier tickets; its
- * `hides` applies to readers while it is `open`; `raises` has a row for each raise that is still open. See `marks.ts`.
+ * pack's makings are the tickets and times of its tiles. Writers with tickets before a mark's `number` are refused; its
+ * `hides` is the number for readers while it is `open`; `raises` has a row for each open raise. See `marks.ts`.
  */
 
-/** A pack and the open marks over it at one moment; `x` and `y` count packs. */
+/** A pack and the open marks over it at the same moment; `x` and `y` count packs. */
 export interface ShownPack {
   readonly set: number;
   readonly x: number;
@@ -22,7 +22,7 @@ export interface ShownPack {
   readonly marks: readonly MarkHere[];
 }
 
-/** Where to continue: packs are read band by band. A band is 32 rows of packs; -1: before the first. */
+/** Where to continue. Packs are read by bands of 32 rows of packs; -1 is before the first band. */
 export interface PackCursor {
   readonly band: number;
   readonly x: number;
@@ -41,7 +41,7 @@ export interface PackRow {
 
 /** Rows of packs in a band. SQL for PostgreSQL has `y >> 5`. */
 const PACKS_IN_BAND = 32;
-/** The most bands that one call visits. */
+/** Limit of bands that one call visits. */
 const MAX_BANDS = 64;
 
 const AT_PLACE = `FROM mark_places r JOIN marks m ON m.id = r.mark
@@ -56,7 +56,7 @@ const MARKS_AT = `
 interface FoundPack {
   readonly set: number;
   readonly detail: Buffer | null;
-  /** The latest number of an open mark; null: there is none. */
+  /** The latest number of an open raise in the store; null if there is none. */
   readonly raised: number | null;
 }
 
@@ -77,7 +77,7 @@ export class IndexReader {
   readonly #nextTicket;
   readonly #filter: MarkFilter;
 
-  /** `version` queries a number that changes with tiles and marks; by default only when another connection writes. */
+  /** `version` queries a number that changes with tiles and marks; the default one does when another connection writes. */
   constructor(db: IndexFile, version = 'PRAGMA data_version') {
     this.#db = db;
     this.#filter = new MarkFilter(db);
@@ -118,7 +118,7 @@ export class IndexReader {
     return this.#version.get() ?? 0;
   }
 
-  /** The only write of a reader. */
+  /** Takes a ticket, which is the only write of a reader. */
   ticket(layer: string, place?: TilePlace): Ticket {
     const number = this.#nextTicket.get() ?? 0;
     return { number, generation: this.generation(layer, place) };
@@ -137,27 +137,27 @@ export class IndexReader {
     return this.generation(layer) > ticket && this.generation(layer, { gridSet, z, rect }) > ticket;
   }
 
-  /** The number of a tile set in use; null: it is not. */
+  /** The number of a tile set in the index; null if it has none. */
   setRow(set: TileSetKey): number | null {
     return this.#setRow.get(identityOf(set)) ?? null;
   }
 
-  /** The pack in this place with the marks of the same moment; null: none, or its row is damaged. */
+  /** The pack in this place with the marks of the same moment; null if there is none, or its row is damaged. */
   pack(set: TileSetKey, z: number, x: number, y: number): ShownPack | null {
     const found = this.#findFiltered(set, z, x, y);
     const pack = shown(found, z, x, y, []);
     const latest = found?.raised ?? 0;
     if (!pack || latest === 0) return pack;
-    // The filter has all open marks up to the number `known`.
+    // The filter contains all open marks up to the number `known`.
     const isFiltered = latest <= this.#filter.known;
-    if (isFiltered && !this.#filter.mayMean(set, z, x, y, pack.directory.makings)) return pack;
+    if (isFiltered && !this.#filter.mayConcern(set, z, x, y, pack.directory.makings)) return pack;
     return this.#db.transaction(() => {
       const marks = this.marks(set, z, blockAt(x, y, PACK_SIZE));
       return shown(this.#find(set, z, x, y), z, x, y, marks);
     })();
   }
 
-  /** Reads the row again after extending the filter: a mark raised and closed in between would otherwise be missed. */
+  /** Reads the row again after extending the filter, or a mark that was raised and closed in between would be missed. */
   #findFiltered(set: TileSetKey, z: number, x: number, y: number): FoundPack | undefined {
     const found = this.#find(set, z, x, y);
     const latest = found?.raised ?? 0;
@@ -176,7 +176,7 @@ export class IndexReader {
     return marksHere(rows.map(markRow), set, rect);
   }
 
-  /** The next packs that touch `rect`, and where to continue; null: no more. */
+  /** The next packs that touch `rect`, and where to continue; null after the last. */
   packsWithin(set: number, z: number, rect: TileRect, after: PackCursor, limit: number) {
     const [minX, maxX, minY, maxY] = [rect.minX, rect.maxX, rect.minY, rect.maxY].map(packOf) as Edges;
     const rows: PackRow[] = [];
@@ -199,7 +199,7 @@ export class IndexReader {
   }
 }
 
-/** Cached: writing an identity takes longer than finding a pack. */
+/** Cached, because composing an identity takes longer than finding a pack. */
 const identityOf = remembered(tileSetId);
 
 function shown(
@@ -234,7 +234,7 @@ interface CachedPack {
   readonly y: number;
   /** `IndexReader.version` before the pack was read. */
   readonly version: number;
-  /** Null: there is no pack in this place. */
+  /** Null if there is no pack in this place. */
   readonly pack: ShownPack | null;
 }
 
@@ -243,10 +243,10 @@ type Levels = Map<number, CachedPack>[];
 
 /** Limit of cached packs, of some kilobytes each. */
 const MAX_PACKS = 8192;
-/** Packs along a side, at most. Above 2^53 two places can share a key, so `find` also compares x and y. */
+/** Limit of packs along a side for unique keys. Beyond it two places may share a key, so `find` also compares x and y. */
 const SIDE = 2 ** 27;
 
-/** A cache of packs with the marks of their places. Each is used only while the index is unchanged. */
+/** A cache of packs with their marks. Entries are used only while the index is unchanged. */
 export class ShownPacks {
   readonly #reader: IndexReader;
   readonly #bySet = new Map<string, Levels>();

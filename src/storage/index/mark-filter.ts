@@ -8,7 +8,7 @@ import { packOf } from './directory.ts';
 import type { IndexFile } from './index-file.ts';
 import { levelOf } from './mark-rows.ts';
 
-/** Of some marks, the latest number and the latest `createdBefore`: tiles created later are not selected by any. */
+/** The latest number and the latest `createdBefore` of some marks, none of which selects a tile later than either. */
 interface Marked {
   number: number;
   createdBefore: number;
@@ -22,7 +22,7 @@ interface RaisedPlace extends TileRect {
   readonly level: number | null;
 }
 
-/** Marks that are read in one turn of the event loop: a few milliseconds. */
+/** Raises that are read in one turn of the event loop: a few milliseconds. */
 const RAISES_IN_A_TURN = 500;
 /** Limit of cells: some megabytes. */
 const MAX_CELLS = 100_000;
@@ -30,18 +30,18 @@ const MAX_CELLS = 100_000;
 const SIDE = 2 ** 27;
 
 /**
- * The places of open marks, in memory, so that most packs need no search in the index. It contains every open mark up
- * to the number `known`, and some that have been closed.
+ * The places of open marks in memory, so that most packs need no search for marks in the index. It contains all open marks
+ * up to the number `known`, and some that have been closed.
  */
 export class MarkFilter {
-  /** The latest number read. Later ones cannot be missed: numbers of marks rise in the order of their commits. */
+  /** The latest number read. No earlier one is missed, because numbers of marks rise in the order of their commits. */
   known = 0;
   readonly #raised;
   readonly #layers = new Map<string, Marked>();
   /** By level (see `levelOf`), then by scale n: cells of 2ⁿ × 2ⁿ packs, so that a place touches four at most. */
   readonly #levels = new Map<number, Map<number, Marked>[]>();
   #cells = 0;
-  /** The latest number when the filter was last emptied: a full one is emptied only `MAX_CELLS` numbers later. */
+  /** The latest number when the filter was last emptied. A full filter is emptied again `MAX_CELLS` numbers later. */
   #begun = 0;
 
   constructor(db: IndexFile) {
@@ -51,29 +51,29 @@ export class MarkFilter {
       LEFT JOIN json_each(m.places) e LEFT JOIN mark_places p ON p.id = m.id * ${MAX_PLACES} + e.key ORDER BY r.number`);
   }
 
-  /** Reads some marks after `known`; `latest` is the last of all. Does nothing while the filter is full. */
+  /** Reads some marks after `known`; `latest` is the last number of all. Does nothing while the filter is full. */
   extend(latest: number): void {
-    if (this.#cells > MAX_CELLS && latest > this.#begun + MAX_CELLS) this.#begin(latest);
+    if (this.#cells > MAX_CELLS && latest > this.#begun + MAX_CELLS) this.#clear(latest);
     if (this.#cells > MAX_CELLS) return;
     let last = this.known;
     for (const row of this.#raised.iterate(this.known)) {
       this.#add(row);
       last = row.number;
     }
-    // Only now: a mark has several rows, and reading them may fail.
+    // Set at the end, because a mark has several rows, and reading them may fail.
     this.known = last;
   }
 
   /** Whether a mark may hide or outdate a tile of a pack; `makings` are the tickets and times of its tiles. */
-  mayMean(set: TileSetKey, z: number, x: number, y: number, makings: readonly Making[]): boolean {
+  mayConcern(set: TileSetKey, z: number, x: number, y: number, makings: readonly Making[]): boolean {
     const whole = this.#layers.get(set.layer);
-    if (whole && means(whole, makings)) return true;
+    if (whole && concernsAny(whole, makings)) return true;
     const levels = levelsOf(set);
     levels[z] ??= levelOf(set.layer, set.gridSet, z);
     const scales = this.#levels.get(levels[z]) ?? [];
     return scales.some((cells, scale) => {
       const marked = cells.get(cellAt(x >> scale, y >> scale));
-      return marked !== undefined && means(marked, makings);
+      return marked !== undefined && concernsAny(marked, makings);
     });
   }
 
@@ -99,8 +99,8 @@ export class MarkFilter {
         addTo(scales[scale] ?? new Map(), cellAt(x, y), mark);
   }
 
-  /** Empties the filter; marks that were closed since are not read again. */
-  #begin(latest: number): void {
+  /** Empties the filter. Open marks are then read again. */
+  #clear(latest: number): void {
     this.#layers.clear();
     this.#levels.clear();
     this.#cells = 0;
@@ -114,7 +114,7 @@ type Edges = [minX: number, maxX: number, minY: number, maxY: number];
 /** `levelOf` by zoom, cached for each tile set. */
 const levelsOf = remembered<TileSetKey, number[]>(() => []);
 
-/** Above 2^53 two cells can share a key: the filter then reports too many marks, never too few. */
+/** Beyond `SIDE`, two cells may share a key: the filter then reports too many marks, never too few. */
 function cellAt(x: number, y: number): number {
   return x * SIDE + y;
 }
@@ -125,6 +125,6 @@ function addTo<Key>(marked: Map<Key, Marked>, key: Key, { number, createdBefore 
   known.createdBefore = Math.max(known.createdBefore, createdBefore);
 }
 
-function means({ number, createdBefore }: Marked, makings: readonly Making[]): boolean {
+function concernsAny({ number, createdBefore }: Marked, makings: readonly Making[]): boolean {
   return makings.some((making) => making.ticket < number && making.createdAt < createdBefore);
 }

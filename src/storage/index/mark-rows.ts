@@ -6,23 +6,23 @@ import type { Making } from '../pack-object.ts';
 import { type MarkEffect, outdatedSince, type Raise, type TileEntry, type TilePlace } from '../store.ts';
 import { Directory, tileInPack } from './directory.ts';
 
-/** The greatest coordinate: those of the R-tree have 32 bits. */
+/** The greatest coordinate of the R-tree, which has 32 bits. */
 const FAR = 2 ** 31 - 1;
 
-/** Marks at a place, as a reader compares them with a tile. */
+/** A mark at a place, as a reader compares it with tiles. */
 export interface MarkHere {
   readonly number: number;
   readonly effect: MarkEffect;
-  /** Null: all of the place. */
+  /** Whether it includes a tile; null: all tiles of the place. */
   readonly touches: ((x: number, y: number) => boolean) | null;
 }
 
-/** A hash that distinguishes a zoom of a layer's grid set from nearly all others. */
+/** A hash of a zoom of a layer's grid set, which nearly no others share. */
 export function levelOf(layer: string, gridSet: string, z: number): number {
   return crc32(`${z} ${JSON.stringify([layer, gridSet])}`) & 0x7fffffff;
 }
 
-/** A making as readers of the tile see it; null: a mark hides it. */
+/** The making that readers of the tile see; null if a mark hides it. */
 export function shownBy(marks: readonly MarkHere[], making: Making, x: number, y: number): Making | null {
   let since = Number.POSITIVE_INFINITY;
   for (const { number, effect, touches } of marks) {
@@ -64,8 +64,8 @@ export interface MarkRow {
 }
 
 /**
- * Open marks that touch `rect`, for tiles of the set. Those of one type that cover all of it, regardless of creation
- * times, are merged into one with the latest number and the earliest time.
+ * Open marks that touch `rect`, for tiles of the set. Those of a type that cover all of it, without `createdBefore`, are
+ * merged into one with the latest number and the earliest time.
  */
 export function marksHere(rows: readonly MarkRow[], set: TileSetKey, rect: TileRect): readonly MarkHere[] {
   const here: MarkHere[] = [];
@@ -105,7 +105,7 @@ function touchesOf({ rect, parts }: MarkRow): MarkHere['touches'] {
   return (x, y) => packedTouch(packed, rectOfTile({ x, y }));
 }
 
-/** As text, and a key by which marks of the same places are found. */
+/** The places as JSON, and a key by which marks of the same places are found. */
 export function writePlaces(places: Raise['places']): {
   readonly written: string | null;
   readonly key: string;
@@ -119,7 +119,7 @@ export function readPlaces(text: string): readonly TilePlace[] {
   return (JSON.parse(text) as WrittenPlace[]).map(readPlace);
 }
 
-/** Whether marks with these effects over the same places count as one. */
+/** Whether raises with these effects for the same places share a mark. */
 export function isSameEffect(text: string | null, { at: _, ...effect }: MarkEffect): boolean {
   if (text === null) return false;
   const { at: __, ...other } = JSON.parse(text) as MarkEffect;
@@ -146,7 +146,7 @@ export function concerns(
   return parametersId === undefined || parametersId === set.parametersId;
 }
 
-/** As JSON; `readPlace` reads the parsed form. */
+/** A place as JSON; `readPlace` reads the parsed form. */
 function writePlace(place: TilePlace): string {
   return JSON.stringify({ ...place, ...(place.parts && { parts: [...place.parts] }) });
 }

@@ -11,13 +11,12 @@ import { edgesOf, isSameEffect, levelOf, readPlaces, withEarlier, writePlaces } 
 import { type Script, type Statement, statement } from './script.ts';
 
 /**
- * Changes of marks, for SQLite and PostgreSQL. A mark has a row in `marks`, one in `mark_places` for each place, and
- * one in `raises` for each raise that is still open: raises with the same places and effect share a mark. `number` is
- * its latest raise; writers with earlier tickets are refused, even after it is closed. `hides` is its latest open
- * raise, for readers.
+ * Changes of marks, for SQLite and PostgreSQL. A mark has a row in `marks`, one in `mark_places` for each place, and one
+ * in `raises` for each open raise; raises with the same places and effect share a mark. `number` is its latest raise:
+ * writers with earlier tickets are refused, even after it is closed. `hides` is its latest open raise, for readers.
  */
 
-/** Closed marks that a layer keeps separate, and how many are joined when there are more; see `fold`. */
+/** Limit of closed marks of a layer, and how many are joined when it is exceeded; see `fold`. */
 export const MAX_CLOSED = 10_000;
 export const FOLDED = 1000;
 
@@ -25,7 +24,7 @@ export const FOLDED = 1000;
 export interface MarkTables {
   /** Whether a mark is of this store. */
   readonly isOwn: Statement;
-  /** Further columns of a new mark, with their values, each with a comma; and of one with another number. */
+  /** Further columns of a new mark and their values, each with a comma; and assignments for a mark with a new number. */
   readonly columns: Statement;
   readonly values: Statement;
   readonly renumbered: Statement;
@@ -33,11 +32,11 @@ export interface MarkTables {
   readonly nextNumber: Statement;
   /** The end of a select that locks its rows for the transaction. */
   readonly lock: Statement;
-  /** Inserts the places of a mark. Deleting the mark deletes them. */
+  /** Inserts the places of a mark, which are deleted with it. */
   places(mark: number, layer: string, places: readonly TilePlace[]): Iterable<Statement>;
 }
 
-/** A row of a statement here; it has only the columns that the statement selects. */
+/** A row of a statement here. Only the selected columns are present. */
 interface MarkRow {
   readonly id: number;
   readonly number: number;
@@ -92,7 +91,7 @@ function insertRaise(mark: number, number: number, effect: MarkEffect): Statemen
   return statement`insert into raises (number, mark, effect) values (${number}, ${mark}, ${JSON.stringify(effect)})`;
 }
 
-/** Gives the number to an open mark with the same places and effect. False: there is none. */
+/** Gives the number to an open mark with the same places and effect. False if there is none. */
 function* join(
   { isOwn, lock, renumbered }: MarkTables,
   layer: string,
@@ -110,7 +109,7 @@ function* join(
   return true;
 }
 
-/** Replaces the earliest closed marks by one of the whole layer, which refuses more late writers, never fewer. */
+/** Replaces the earliest closed marks by one for the whole layer, which refuses more late writers, never fewer. */
 function* fold(tables: MarkTables, layer: string): MarkScript<void> {
   const name = JSON.stringify(layer);
   const closed = statement`from marks where ${tables.isOwn} and layer = ${name} and open = false`;
@@ -124,7 +123,7 @@ function* fold(tables: MarkTables, layer: string): MarkScript<void> {
   yield* insert(tables, name, floor, null, null, '');
 }
 
-/** Ends a raise for readers. Its mark still refuses late writers. */
+/** Closes a raise: readers no longer obey it, but its mark still refuses late writers. */
 function* close({ lock }: MarkTables, number: number): MarkScript<void> {
   const raised = statement`select mark from raises where number = ${number}`;
   const [mark] = yield statement`select id from marks where id = (${raised}) ${lock}`;

@@ -9,17 +9,17 @@ const PACKS_IN_PAGE = PAGE_SIZE / PACK_SIZE;
 
 type StoredPack = Pick<PackRow, 'id' | 'detail'>;
 
-/** Sums of a change of one or more packs. */
+/** Times and sums of a change of one or more packs. */
 export interface ChangeSums {
   /** Bytes of tiles that each segment gained or lost. */
   readonly live: Map<number, number>;
-  /** Milliseconds since 1970 if tiles were put; null: others were changed. */
+  /** If tiles were put, when, in milliseconds since 1970; null for other changes. */
   readonly writtenAt: number | null;
-  /** Milliseconds since 1970; 0: readers see no difference. */
+  /** Milliseconds since 1970; 0 if readers see no difference. */
   readonly changedAt: number;
 }
 
-/** Changes rows of packs, with the sums of pages, tile sets and segments, within a transaction of the caller. */
+/** Changes rows of packs, and the sums of pages, tile sets and segments, within the caller's transaction. */
 export function preparePackChanges(db: IndexFile) {
   const find = db.prepare<[number, number, number, number, number], StoredPack>(
     'SELECT id, detail FROM packs WHERE tile_set = ? AND z = ? AND band = ? AND x = ? AND y = ?',
@@ -45,7 +45,7 @@ export function preparePackChanges(db: IndexFile) {
   );
   const addLive = db.prepare<[number, number]>('UPDATE segments SET live = live + ? WHERE id = ?');
 
-  /** Returns how many pages that added: 1, 0 or -1. */
+  /** Returns how many pages this added: 1, 0 or -1. */
   function changePage(
     { set, z, x, y }: PackPosition,
     { tiles, bytes }: StoreChange,
@@ -65,7 +65,7 @@ export function preparePackChanges(db: IndexFile) {
   const rowOf = ({ set, z, x, y }: PackPosition): StoredPack | null =>
     find.get(set, z, bandOf(y), x, y) ?? null;
 
-  /** Returns the tiles and bytes added. A damaged row counts as empty, and is replaced or removed whatever the edit. */
+  /** Returns the tiles and bytes added. A damaged row counts as empty, and is always replaced or removed. */
   function change(
     position: PackPosition,
     row: StoredPack | null,
@@ -94,7 +94,7 @@ export function preparePackChanges(db: IndexFile) {
     addToUsage.run(position.set, position.z, added.tiles, added.bytes, pages, changedAt);
   }
 
-  /** The correction of the page's sums, which still contain the tiles of a damaged row. */
+  /** What to add to the page's sums, which still contain the tiles of a damaged row. */
   function uncounted({ set, z, x, y }: PackPosition, added: StoreChange): StoreChange {
     const [left, top] = [x - (x % PACKS_IN_PAGE), y - (y % PACKS_IN_PAGE)];
     let real: StoreChange = NO_CHANGE;
@@ -109,7 +109,7 @@ export function preparePackChanges(db: IndexFile) {
     return sumOfChanges([real, negated(sumOfChanges([page, added]))]);
   }
 
-  /** Adds `live` to the segments. Returns whether one has lost bytes. */
+  /** Adds `live` to the segments. Returns whether a segment has lost bytes. */
   function finish(live: ChangeSums['live']): boolean {
     for (const [segment, bytes] of live) if (bytes !== 0) addLive.run(bytes, segment);
     return [...live.values()].some((bytes) => bytes < 0);

@@ -6,7 +6,7 @@ import { edgesOf } from './mark-rows.ts';
 import { joined, type Script, type Statement, statement, words } from './script.ts';
 import type { Slice } from './slices.ts';
 
-/** Rows of pages that a band has. */
+/** Rows of pages in a band. */
 const PAGES_IN_BAND = 16;
 const PLACE = ['tile_set', 'z', 'band', 'x', 'y'] as const;
 const ORDERS = { LRU: ['touched_at', 'used_at'], LFU: ['rank', 'touched_at'] } as const;
@@ -14,15 +14,15 @@ type PageColumn = (typeof PLACE)[number] | (typeof ORDERS)['LRU' | 'LFU'][number
 
 /** Differences between the databases. */
 export interface PageTables {
-  /** Whether a tile set `s` is of this store. */
+  /** Whether a tile set `s` belongs to this store. */
   readonly isOwn: Statement;
   /** Selects the `files` and `bytes` of dropped data that still takes space. */
   readonly sweeping: Statement;
-  /** Joins the tile sets `s` to pages `p`, which are read in their order. */
+  /** Joins tile sets `s` to pages `p`, which are read in the order of pages. */
   readonly withSet: Statement;
-  /** Joins pages `p` that are selected for a tile set to `s`. */
+  /** Joins to each tile set `s` the pages `p` that are selected for it. */
   readonly withPages: (selected: Statement) => Statement;
-  /** Columns that order pages whose other columns of the order of eviction are equal. */
+  /** Columns that break ties in the order of eviction. */
   readonly ties: readonly PageColumn[];
 }
 
@@ -30,16 +30,16 @@ interface PageRow extends Readonly<Record<PageColumn | 'tiles' | 'bytes' | 'writ
   readonly identity: string;
 }
 
-/** The values of the order's columns at a page; empty: before the first. */
+/** The values of the order's columns at the last page read; empty before the first. */
 type PageCursor = readonly number[];
 
 export const FIRST_PAGE: PageCursor = [];
 
-/** Rows that are read together: some milliseconds. */
+/** Pages that are read together: some milliseconds. */
 const PAGE_ROWS = 1000;
-/** The same in the order of eviction, where so many rows of so many tile sets are merged. */
+/** The same in the order of eviction, where so many pages of so many tile sets are merged. */
 const MERGED_ROWS = 32;
-/** The last use of a page is rounded to this many milliseconds, so that the order of eviction changes less often. */
+/** Milliseconds to which the last use of a page is rounded, so that the order of eviction changes less often. */
 const TOUCH_STEP = 10_000;
 
 /** The next pages as `Store.usage` lists them. */
@@ -83,8 +83,8 @@ function selectWithin(
 }
 
 /**
- * Selects the tile sets with the earliest pages, then merges their pages in order. Pages of other layers and stores,
- * and of dropped tile sets, are not read at all.
+ * Selects the tile sets with the earliest pages, then merges their pages in order, so that no pages of other layers,
+ * stores or dropped tile sets are read.
  */
 function selectFirst(
   { isOwn, withPages }: PageTables,
@@ -94,10 +94,10 @@ function selectFirst(
 ): Statement {
   const next = statement`from pages p where p.tile_set = s.id and ${isNext}`;
   const some = inOrder(MERGED_ROWS);
-  const isMeant = layer === undefined ? isOwn : statement`${isOwn} and s.layer = ${JSON.stringify(layer)}`;
+  const isSelected = layer === undefined ? isOwn : statement`${isOwn} and s.layer = ${JSON.stringify(layer)}`;
   return statement`select p.*, s.identity from (
       select s.id, s.identity from tile_sets s ${withPages(statement`${next} ${inOrder(1)}`)}
-      where ${isMeant} and s.dropped_at is null ${some}
+      where ${isSelected} and s.dropped_at is null ${some}
     ) s ${withPages(statement`${next} ${some}`)} ${some}`;
 }
 
@@ -111,16 +111,16 @@ type UsageRow = Omit<LevelUsage, 'set'> & { readonly identity: string } & StoreU
 
 /** As `Store.usage`. */
 export function* readUsage({ isOwn, sweeping }: PageTables, layer?: string): Script<UsageRow, StoreUsage> {
-  const isMeant = layer === undefined ? isOwn : statement`${isOwn} and s.layer = ${JSON.stringify(layer)}`;
+  const isSelected = layer === undefined ? isOwn : statement`${isOwn} and s.layer = ${JSON.stringify(layer)}`;
   const levels = yield statement`select s.identity, u.z, cast(sum(u.tiles) as bigint) as tiles,
       cast(sum(u.bytes) as bigint) as bytes, cast(sum(u.pages) as bigint) as pages, max(u.changed_at) as "changedAt"
     from tile_sets s join usage u on u.tile_set = s.id
-    where ${isMeant} and s.dropped_at is null group by s.id, u.z having sum(u.tiles) > 0`;
+    where ${isSelected} and s.dropped_at is null group by s.id, u.z having sum(u.tiles) > 0`;
   const [{ files, bytes } = { files: 0, bytes: 0 }] = yield sweeping;
   return { levels: withSets(levels), sweeping: { files, bytes } };
 }
 
-/** Rows of tile sets, with their keys. */
+/** Replaces the identity of each row by its tile set's key. */
 function withSets<Row extends { readonly identity: string }>(
   rows: readonly Row[],
 ): (Omit<Row, 'identity'> & { readonly set: TileSetKey })[] {
@@ -147,7 +147,7 @@ export function touchedAt(at: number): number {
   return Math.floor(at / TOUCH_STEP) * TOUCH_STEP;
 }
 
-/** Adds to the uses of pages; `addRanks` of `domain/page-rank.ts` in SQL. Within a transaction of the caller. */
+/** Adds to the uses of pages, within the caller's transaction; `addRanks` of `domain/page-rank.ts` in SQL. */
 export function prepareUses(db: IndexFile) {
   const add = db.prepare<number[]>(
     `UPDATE pages SET hits = hits + ?, used_at = max(used_at, ?), touched_at = max(touched_at, ?),

@@ -1,19 +1,19 @@
 import type { IndexFile } from './index-file.ts';
 
-/** A statement, or a part of one, in the common language of SQLite and PostgreSQL. */
+/** A statement, or a part of one, in the SQL that SQLite and PostgreSQL share. */
 export interface Statement {
-  /** With a `?` for each value. */
+  /** SQL with a `?` for each value. */
   readonly text: string;
   readonly values: readonly unknown[];
 }
 
 /**
- * Work on an index that is the same in both databases: it yields statements and receives their rows. SQLite runs it
- * synchronously, PostgreSQL one statement at a time.
+ * Work on an index for both databases: it yields statements and receives their rows. SQLite runs it synchronously,
+ * PostgreSQL asynchronously.
  */
 export type Script<Row, Result> = Generator<Statement, Result, readonly Row[]>;
 
-/** Statements among the values are parts of this one. */
+/** Statements among the values are inserted as parts. */
 export function statement(texts: TemplateStringsArray, ...values: readonly unknown[]): Statement {
   const parts = values.map(statementPart);
   return {
@@ -22,7 +22,7 @@ export function statement(texts: TemplateStringsArray, ...values: readonly unkno
   };
 }
 
-/** Without values. */
+/** SQL without values. */
 export function words(text: string): Statement {
   return { text, values: [] };
 }
@@ -37,7 +37,7 @@ function statementPart(value: unknown): Statement {
   return isPart ? (value as Statement) : { text: '?', values: [value] };
 }
 
-/** Runs scripts of few different statements, which are prepared once. */
+/** Runs scripts. Prepared statements are kept, so scripts must have few different ones. */
 export function prepareScripts(db: IndexFile) {
   const prepared = new Map<string, ReturnType<typeof prepare>>();
   const prepare = (text: string) => db.prepare<unknown[]>(text);

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type StoreChange, sumOfChanges } from '../store.ts';
 import { FIRST_PACK, type PackCursor } from './index-reader.ts';
 
-/** Some rows, and where to continue; null: there are no more. */
+/** Some rows, and where to continue; null after the last. */
 export interface Slice<Item, Cursor> {
   readonly items: readonly Item[];
   readonly next: Cursor | null;
@@ -20,17 +20,17 @@ export async function* eachSlice<Item, Cursor>(
   }
 }
 
-/** As `Store.edit`. */
+/** Edits slice by slice, as `Store.edit`. */
 export async function editSlices(
   signal: AbortSignal | undefined,
   edit: (after: PackCursor) => Promise<StoreChange & { readonly next: PackCursor | null }>,
 ): Promise<StoreChange> {
-  const done: StoreChange[] = [];
+  const sums: StoreChange[] = [];
   for (let after: PackCursor | null = FIRST_PACK; after; ) {
     signal?.throwIfAborted();
     const result: Awaited<ReturnType<typeof edit>> = await edit(after);
-    done.push(result);
+    sums.push(result);
     after = result.next;
   }
-  return sumOfChanges(done);
+  return sumOfChanges(sums);
 }

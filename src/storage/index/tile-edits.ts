@@ -4,8 +4,8 @@ import { outdatedSince, type StoreChange, type TileEdit } from '../store.ts';
 import { type IndexedTile, tileInPack } from './directory.ts';
 
 /**
- * The tiles of a pack after a put: a tile with a later ticket stays. A rebuilt index reads records in any order
- * (`isRelisted`): of two with the same ticket the one created later is kept.
+ * The tiles of a pack after a put: for each place, the one with the later ticket. When an index is rebuilt (`isRelisted`),
+ * records are read in any order: of two with the same ticket, the one created later is kept.
  */
 export function merged(
   before: readonly IndexedTile[],
@@ -22,39 +22,39 @@ export function merged(
   return [...after.values()];
 }
 
-/** The same array if nothing changes. */
+/** The tiles after an edit, the same array if nothing changes; and the sums of the selected tiles. */
 export function editTiles(
   tiles: readonly IndexedTile[],
   pack: { readonly x: number; readonly y: number },
   rect: TileRect,
   edit: TileEdit,
-): { readonly tiles: readonly IndexedTile[]; readonly meant: StoreChange } {
+): { readonly tiles: readonly IndexedTile[]; readonly selected: StoreChange } {
   const shared = shareMakings();
-  const meant = { tiles: 0, bytes: 0 };
+  const selected = { tiles: 0, bytes: 0 };
   const after = tiles.flatMap((tile) => {
     const { x, y } = tileInPack(pack, tile.slot);
-    if (!rectContains(rect, x, y) || !isMeant(tile.making, x, y, edit)) return tile;
-    meant.tiles += 1;
+    if (!rectContains(rect, x, y) || !isSelected(tile.making, x, y, edit)) return tile;
+    selected.tiles += 1;
     if (edit.type === 'remove') {
-      meant.bytes += tile.length;
+      selected.bytes += tile.length;
       return [];
     }
     const making = edited(tile.making, edit);
     return making === tile.making ? tile : { ...tile, making: shared(making) };
   });
   const isSame = after.length === tiles.length && after.every((tile, at) => tile === tiles[at]);
-  return { tiles: isSame ? tiles : after, meant };
+  return { tiles: isSame ? tiles : after, selected };
 }
 
 /** Whether an edit selects this tile of its rectangle. */
-function isMeant({ createdAt, ticket }: Making, x: number, y: number, edit: TileEdit): boolean {
+function isSelected({ createdAt, ticket }: Making, x: number, y: number, edit: TileEdit): boolean {
   if (edit.type === 'confirm') return ticket <= edit.ticket;
   const { createdBefore = Infinity, before = Infinity, within } = edit;
   if (createdAt >= createdBefore || ticket >= before) return false;
   return !within || packedTouch(within, rectOfTile({ x, y }));
 }
 
-/** The same object if nothing changes. */
+/** The making after an edit; the same object if nothing changes. */
 function edited(making: Making, edit: Exclude<TileEdit, { readonly type: 'remove' }>): Making {
   if (edit.type === 'outdate') {
     const freshUntil = outdatedSince(making.freshUntil, edit.at);
@@ -64,7 +64,7 @@ function edited(making: Making, edit: Exclude<TileEdit, { readonly type: 'remove
   return { ...making, createdAt, freshUntil, madeBy, ticket };
 }
 
-/** Reuses the previous object if the values are equal: tiles made together follow each other. */
+/** Reuses the previous object if the values are equal, because tiles made together follow each other. */
 export function shareMakings(): (making: Making) => Making {
   let last: Making | null = null;
   return (making) => {

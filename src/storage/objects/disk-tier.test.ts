@@ -27,6 +27,6 @@ it('a copy that is replaced while it is read counts only by its own moment', asy
     await keep('after', 2);
     yield* memory.list(...place);
   };
-  expect((await tier.getUnasked(set, 3, 1, 2))?.bytes.toString()).toBe('after');
+  expect((await tier.getWithoutIndex(set, 3, 1, 2))?.bytes.toString()).toBe('after');
   await tier.close();
 });

@@ -9,75 +9,74 @@ import { pagesIn } from '../read-tiles.ts';
 import type { PageUsage, Store, StoredTile, TileChange } from '../store.ts';
 
 interface DiskTierOptions extends Env {
-  /** The copies. Closed by the caller. */
+  /** The store of the copies. Closed by the caller. */
   readonly copies: Store;
-  /** Bytes. */
+  /** Limit of bytes. */
   readonly size: number;
 }
 
-/** A tile of the index with its place. `making` is as readers see it: see `OpenMark`. */
+/** A tile of the index with its place, and its `making` as readers see it, with open marks applied. */
 export interface ShownTile extends IndexedTile {
   readonly x: number;
   readonly y: number;
 }
 
-/** A tile with its bytes. */
 interface TileCopy {
   readonly tile: ShownTile;
   readonly bytes: Buffer;
 }
 
 /** Milliseconds. */
-const UPKEEP_INTERVAL = 5000;
+const UPKEEP_INTERVAL_MS = 5000;
 /** The share of the size that remains after an eviction. */
-const LEFT = 0.9;
-/** Limit of packs that wait to be copied; further ones are dropped. */
+const SHARE_AFTER_EVICTION = 0.9;
+/** Limit of packs that wait to be copied; further ones are not copied. */
 const MAX_WAITING = 64;
 
 /**
- * Copies of packed tiles on this machine's disk. Each is stored with the object it came from: a copy counts only if the
- * index names the same object, so it is never older than the store. While the index is unreachable, only copies count
- * that were made since this process began and that no change has touched.
+ * Copies of a shared store's tiles on this machine's disk. Each is stored with the number of its object, and is valid only
+ * if the index names the same object, so that it is never older than the store. While the index is unreachable, only
+ * copies are served that this process has made and that no change has touched.
  */
 export class DiskTier {
   readonly #options: DiskTierOptions;
-  /** Pages that were read since they were last reported to the copies. */
+  /** Pages that were read since their uses were last stored with the copies. */
   readonly #used = new Map<string, Pick<PageUsage, 'set' | 'z' | 'pageX' | 'pageY'>>();
-  readonly #voids = new CopyVoids();
+  readonly #changes = new KnownChanges();
   readonly #upkeep: Repeater;
   /** Distinguishes the copies of this process from those of earlier ones. */
-  readonly #life = randomBytes(6).toString('hex');
+  readonly #processId = randomBytes(6).toString('hex');
   #waiting = 0;
   #copying: Promise<unknown> = Promise.resolve();
 
   constructor(options: DiskTierOptions) {
     this.#options = options;
     const failure = 'could not evict copies from the disk tier';
-    const pause = { pause: UPKEEP_INTERVAL, failure };
+    const pause = { pause: UPKEEP_INTERVAL_MS, failure };
     this.#upkeep = openRepeater((signal) => this.#keepSize(signal), { ...options, ...pause });
   }
 
-  /** Null: missing, or from another object. */
+  /** The copy of a tile; null if it is missing, or from another object. */
   async get(set: TileSetKey, z: number, tile: ShownTile): Promise<StoredTile | null> {
     const copy = await this.#read(set, z, tile.x, tile.y);
     return copy?.madeBy === tile.segment && copy.checksum === tile.checksum ? copy : null;
   }
 
-  /** A copy to serve while the index is unreachable; null: missing, or maybe outdated. */
-  async getUnasked(set: TileSetKey, z: number, x: number, y: number): Promise<StoredTile | null> {
-    // Before the copy: a copy that replaces it in the meantime is newer.
+  /** A copy to serve while the index is unreachable; null if it is missing or may be outdated. */
+  async getWithoutIndex(set: TileSetKey, z: number, x: number, y: number): Promise<StoredTile | null> {
+    // Read before the copy: one that replaces it in the meantime is newer.
     const [life, moment] = (await this.#validatorOf(set, z, x, y))?.split(' ') ?? [];
-    if (life !== this.#life || !this.#voids.isUntouched(set, z, x, y, Number(moment))) return null;
+    if (life !== this.#processId || !this.#changes.isUntouched(set, z, x, y, Number(moment))) return null;
     const copy = await this.#read(set, z, x, y);
     return copy && { ...copy, madeBy: null };
   }
 
-  /** The state of known changes, for `keep`. Read it before the index is queried. */
+  /** A number that rises with each known change, for `keep`; to be read before the index is queried. */
   get moment(): number {
-    return this.#voids.now;
+    return this.#changes.now;
   }
 
-  /** Stores copies in the background: `madeBy` is the object's number, `validator` this process and the moment. */
+  /** Stores copies in the background; `madeBy` is the object's number, `validator` this process and the moment. */
   keep(set: TileSetKey, z: number, copies: readonly TileCopy[], moment: number): void {
     if (this.#waiting >= MAX_WAITING) return;
     this.#waiting++;
@@ -88,7 +87,7 @@ export class DiskTier {
       createdAt: making.createdAt,
       freshUntil: making.freshUntil,
       madeBy: segment,
-      validator: `${this.#life} ${moment}`,
+      validator: `${this.#processId} ${moment}`,
     }));
     const { copies: store, log } = this.#options;
     this.#copying = this.#copying
@@ -98,9 +97,9 @@ export class DiskTier {
       .finally(() => this.#waiting--);
   }
 
-  /** Changed tiles are no longer served from copies while the index is unreachable. */
+  /** Excludes changed tiles from being served while the index is unreachable. */
   forget(changes: readonly TileChange[]): void {
-    for (const change of changes) this.#voids.note(change);
+    for (const change of changes) this.#changes.note(change);
   }
 
   async close(): Promise<void> {
@@ -123,7 +122,7 @@ export class DiskTier {
     return null;
   }
 
-  /** Removes whole pages, the least recently used first. */
+  /** Stores the uses of pages, and removes the least recently used pages if the copies exceed their limit. */
   async #keepSize(signal: AbortSignal): Promise<void> {
     const { copies, size, clock } = this.#options;
     const used = [...this.#used.values()];
@@ -134,7 +133,7 @@ export class DiskTier {
     }
     const { levels } = await copies.usage();
     const total = levels.reduce((sum, { bytes }) => sum + bytes, 0);
-    if (total > size) await this.#evict(total - size * LEFT, signal);
+    if (total > size) await this.#evict(total - size * SHARE_AFTER_EVICTION, signal);
   }
 
   async #evict(bytes: number, signal: AbortSignal): Promise<void> {
@@ -148,11 +147,11 @@ export class DiskTier {
   }
 }
 
-/** Limit of pages that are tracked one by one; above it, all earlier copies are invalid. */
+/** Limit of pages that are tracked singly; above it, all earlier copies are invalid. */
 const MAX_PAGES = 50_000;
 
-/** Changes made elsewhere since copies were stored. Moments are numbers that rise with each change. */
-class CopyVoids {
+/** Known changes of tiles, by page and layer. A moment is a number that rises with each change. */
+class KnownChanges {
   readonly #layers = new Map<string, number>();
   readonly #pages = new Map<string, number>();
   #everything = 0;
@@ -182,7 +181,7 @@ class CopyVoids {
   }
 }
 
-/** Changes of tiles are of whole pages. */
+/** Changes of tiles are reported by page. */
 function pageKey(set: TileSetKey, z: number, x: number, y: number): string {
   return `${tileSetId(set)} ${z} ${pageOf(x)} ${pageOf(y)}`;
 }

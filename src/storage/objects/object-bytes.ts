@@ -11,17 +11,17 @@ export interface NumberedSet {
   readonly set: TileSetKey;
 }
 
-/** An object of a pack. Several objects of one pack have different numbers. */
+/** An object of a pack. The objects of a pack have different numbers. */
 export interface ObjectPlace extends PackPlace {
   readonly object: number;
 }
 
-/** Bytes of an object's number. One in four billion objects of a pack repeats a number; their checksums differ. */
+/** Bytes of an object's number, which is random. If two in a pack are equal, the tiles' checksums detect it. */
 const NUMBER_BYTES = 4;
 
 export type ObjectBytes = ReturnType<typeof createObjectBytes>;
 
-/** The tiles that are put into a pack together are one object, which is never changed. */
+/** Tiles that are put into a pack together become an object, which is never changed. */
 export function createObjectBytes(bucket: ObjectStore, prefix: string) {
   /** `<layer>/<grid set, format, parameters>/<number of the tile set>/<zoom>/<x>_<y>_<number>`. */
   function key({ id, set }: NumberedSet, { z, x, y, object }: ObjectPlace): string {
@@ -31,7 +31,7 @@ export function createObjectBytes(bucket: ObjectStore, prefix: string) {
 
   return {
     key,
-    /** Stores the tiles of a record; returns their places, in the same order. */
+    /** Stores the tiles of a record as an object; returns their places, in the same order. */
     async put(id: number, record: PackObject): Promise<readonly BytePlace[]> {
       const segment = randomBytes(NUMBER_BYTES).readUInt32BE();
       const head = writePackHead(record);
@@ -41,7 +41,7 @@ export function createObjectBytes(bucket: ObjectStore, prefix: string) {
       const lengths = parts.map(({ length }) => length);
       return placesFrom(segment, head.length, lengths);
     },
-    /** All tiles of the object with a right checksum. Null: it is missing, damaged, or from another place. */
+    /** The object's tiles with a right checksum; null if it is missing, damaged, or of another place. */
     async get(numbered: NumberedSet, place: ObjectPlace): Promise<PackObject | null> {
       const bytes = await bucket.get(key(numbered, place));
       const read = bytes && readPackObject(bytes);
@@ -55,7 +55,7 @@ export interface ParsedKey extends ObjectPlace {
   readonly id: number;
 }
 
-/** Null: not the key of a pack. */
+/** Null if it is not the key of a pack. */
 export function parseKey(prefix: string, key: string): ParsedKey | null {
   const match = /^[^/]+\/[^/]+\/(\d+)\/(\d+)\/(\d+)_(\d+)_([0-9a-f]{8})$/.exec(
     key.startsWith(prefix) ? key.slice(prefix.length) : '',
@@ -65,19 +65,19 @@ export function parseKey(prefix: string, key: string): ParsedKey | null {
   return { id, z, x, y, object: Number.parseInt(match[5] ?? '', 16) };
 }
 
-/** Enough for a person to recognise a name; the hash after it makes it unique. */
+/** Enough for an administrator to recognise a name; the hash after it makes it unique. */
 const READABLE_CHARACTERS = 40;
 /** Hexadecimal digits: 80 bits. */
 const HASH_DIGITS = 20;
 
-/** Without the layer. */
+/** The name of a tile set without its layer. */
 function readableSetName({ gridSet, format, parametersId, incarnation = '' }: TileSetKey): string {
   const identity = [gridSet, format, parametersId];
   const all = incarnation === '' ? identity : [...identity, incarnation];
   return readableName(`${gridSet} ${format}`, all);
 }
 
-/** `topp:states` → `topp-states-…`: only letters and digits of a name get into a path. */
+/** `topp:states` → `topp-states-…`: a path contains only a name's letters and digits. */
 function readableName(readable: string, identity: readonly (string | null)[]): string {
   const slug = readable
     .toLowerCase()

@@ -3,14 +3,14 @@ import { Readable } from 'node:stream';
 import type { StoreFiles } from '../store.ts';
 import { type ObjectStore, objectsUnder } from './object-store.ts';
 
-/** Differs from the folders of layers, which end with a hash. */
+/** Cannot be the folder of a layer, which ends with a hash. */
 const FOLDER = 'exports/';
-/** Bytes of an object, and of memory. Files are in pieces because a reader may take hours, and one request may not. */
+/** Bytes of an object. Files are in pieces, because a client may take hours to read one, and a request may not. */
 const PIECE = 5 * 2 ** 20;
 /** Objects that are removed together. */
 const BATCH = 1000;
 
-/** Files in pieces, an object each, beside the tiles. The first piece is put last: the file exists from then on. */
+/** Files in pieces, an object each, beside the tiles. A file exists once its first piece does, which is put last. */
 export function createObjectFiles(bucket: ObjectStore, prefix: string): StoreFiles {
   const folder = `${prefix}${FOLDER}`;
   const keyOf = (name: string, piece: number) => `${folder}${name}/${piece}`;

@@ -10,7 +10,7 @@ import { Semaphore } from '../../lib/semaphore.ts';
 
 export interface GuardTools extends Env {
   readonly random: Random;
-  /** The first request checks whether the bucket exists. */
+  /** Skips `check`: the first request then shows whether the bucket exists. */
   readonly unchecked?: boolean;
 }
 
@@ -19,25 +19,25 @@ interface GuardOptions {
   readonly what: string;
   readonly connections: number;
   readonly timeoutSeconds: number;
-  /** The status of the client's error; null: there was no response, or the next attempt may have another one. */
+  /** The HTTP status of an error; null if there was no response, or a repetition may succeed. */
   readonly statusOf: (error: unknown) => number | null;
 }
 
-/** Attempts of one request, and milliseconds before the second one; the pauses double. */
+/** Attempts of a request, and milliseconds before the second one; the pauses double. */
 const ATTEMPTS = 3;
-const FIRST_PAUSE = 100;
-/** The share by which these pauses vary at random. */
+const FIRST_PAUSE_MS = 100;
+/** The share by which these pauses vary randomly. */
 const SPREAD = 0.5;
-/** The priority of reads in the queue: clients wait for them. */
+/** Priority of reads in the queue, because clients wait for them. */
 const READ_FIRST = 1;
-/** Share of its limit after which a read counts as slow: it gives up its connection if another request needs one. */
+/** Share of its time limit after which a read counts as slow, and is ended if another request needs its connection. */
 const SLOW_SHARE = 0.2;
 const READ_WINDOW_MS = 10_000;
-/** Limits of failed or slow reads in a window: this many, and this share of all. */
+/** The breaker opens at this many failed or slow reads in a window, if they are this share of all. */
 const [MIN_BAD, BAD_SHARE] = [10, 0.5];
 /** The breaker's longest pause, in milliseconds. */
-const MAX_PAUSE = 10_000;
-/** A failure as the breaker counts it: a fast one, without Retry-After or reason. */
+const MAX_PAUSE_MS = 10_000;
+/** A failure for the breaker: a fast one, without Retry-After or reason. */
 const FAILURE = { ms: 0, retryAfterMs: null, reason: null };
 
 /** Errors of `check` by status. */
@@ -49,14 +49,14 @@ const REFUSALS: ReadonlyMap<number | null, string> = new Map([
 
 interface RequestState {
   readonly operation: string;
-  /** The one request that the breaker allows after a pause: its success closes the breaker. */
+  /** Whether it is the request that the breaker allows after a pause: its success closes the breaker. */
   probe: boolean;
 }
 
-/** A slow read was ended so that another request gets its connection. */
+/** The error of a slow read that was ended to give its connection to another request. */
 class GaveWay extends Error {}
 
-/** The common part of all object stores: connections, deadlines, a breaker, counts, and failures as `store-failed`. */
+/** Sends the requests of object stores: with limited connections, deadlines, a breaker, counts, and `store-failed`. */
 export class ObjectGuard {
   readonly #options: GuardOptions;
   readonly #unchecked: boolean;
@@ -64,27 +64,27 @@ export class ObjectGuard {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #log: Logger;
-  /** Requests wait here for a connection: the HTTP client would count the wait as part of the request. */
+  /** Requests wait here for a connection, because the HTTP client would count that wait as part of the request. */
   readonly #turns: Semaphore;
   /** Milliseconds. */
   readonly #slowAfter: number;
   readonly counters = new Counters();
   #reported = false;
-  /** All and failed or slow reads of the current window. */
+  /** Counts of all reads, and of failed or slow ones, in the current window. */
   #reads = { since: 0, all: 0, bad: 0 };
 
   constructor(options: GuardOptions, { clock, random, log, unchecked = false }: GuardTools) {
     this.#options = options;
     this.#unchecked = unchecked;
     this.#slowAfter = options.timeoutSeconds * 1000 * SLOW_SHARE;
-    this.#breaker = new Breaker(clock, random, { remembersMs: READ_WINDOW_MS, maxPauseMs: MAX_PAUSE });
+    this.#breaker = new Breaker(clock, random, { remembersMs: READ_WINDOW_MS, maxPauseMs: MAX_PAUSE_MS });
     this.#clock = clock;
     this.#random = random;
     this.#log = log;
     this.#turns = new Semaphore(options.connections);
   }
 
-  /** `bytesOf`: bytes of objects that were sent or received. Reads have one deadline, waiting included. */
+  /** `bytesOf`: bytes of objects that were sent or received. The deadline of a read includes its wait for a connection. */
   async send<Result>(
     operation: string,
     send: (signal: AbortSignal) => Promise<Result>,
@@ -93,22 +93,22 @@ export class ObjectGuard {
     const isRead = operation === 'get';
     if (this.#breaker.closedFor('task')) throw paused();
     const deadline = isRead ? this.#limit(1) : undefined;
-    const leave = await this.#turns.acquire(deadline, isRead ? READ_FIRST : 0).catch((cause: unknown) => {
+    const release = await this.#turns.acquire(deadline, isRead ? READ_FIRST : 0).catch((cause: unknown) => {
       throw failed('has had no free connection in time', cause);
     });
     try {
-      const result = await this.#try(operation, isRead, (request) => {
+      const result = await this.#sendTracked(operation, isRead, (request) => {
         const sendAs = (signal: AbortSignal) => this.#repeat(request, send, signal);
         return deadline ? this.#givingWay(deadline, sendAs) : sendAs(this.#limit(ATTEMPTS));
       });
       this.#count(operation, { bytes: bytesOf(result) });
       return result;
     } finally {
-      leave();
+      release();
     }
   }
 
-  /** Refuses a bucket that is missing or forbidden. An unreachable one may be back before a tile is read. */
+  /** Throws `config-invalid` for a missing or forbidden bucket. An unreachable one is only logged: it may return. */
   async check(request: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
     const { what, statusOf } = this.#options;
     if (this.#unchecked) return;
@@ -128,7 +128,7 @@ export class ObjectGuard {
     return this.#breaker.begin();
   }
 
-  async #try<Result>(
+  async #sendTracked<Result>(
     operation: string,
     isRead: boolean,
     send: (request: RequestState) => Promise<Result>,
@@ -150,8 +150,8 @@ export class ObjectGuard {
   }
 
   /**
-   * During a pause of the breaker nothing is repeated: a store that answers an earlier request would look healthy while
-   * it still refuses all others.
+   * Repeats a failed request, but not while the breaker is open: the response to an earlier request would make a store
+   * look healthy that still refuses all others.
    */
   async #repeat<Result>(
     request: RequestState,
@@ -164,14 +164,14 @@ export class ObjectGuard {
       try {
         return await send(signal);
       } catch (error) {
-        if (attempt === ATTEMPTS || signal.aborted || !this.#mayPass(error)) throw error;
+        if (attempt === ATTEMPTS || signal.aborted || !this.#mayRepeat(error)) throw error;
       }
-      await this.#clock.sleep(jitter(FIRST_PAUSE * 2 ** (attempt - 1), SPREAD, this.#random), signal);
+      await this.#clock.sleep(jitter(FIRST_PAUSE_MS * 2 ** (attempt - 1), SPREAD, this.#random), signal);
     }
   }
 
-  /** Whether a repetition may succeed: 4xx remain, except 408 (RFC 9110, 15.5.9) and 429 (RFC 6585, 4). */
-  #mayPass(error: unknown): boolean {
+  /** Whether a repetition may succeed: not after 4xx, except 408 (RFC 9110, 15.5.9) and 429 (RFC 6585, 4). */
+  #mayRepeat(error: unknown): boolean {
     const status = this.#options.statusOf(error);
     return status === null || status === 408 || status === 429 || status >= 500;
   }
@@ -181,7 +181,7 @@ export class ObjectGuard {
     this.#report(cause);
   }
 
-  /** Counts a read. An object store may be too slow to be useful, though its responses are right. */
+  /** Counts a read, and returns whether too many failed or were slow: right responses may come too slowly to be useful. */
   #isFailing(isBad: boolean): boolean {
     if (this.#clock.monotonic() - this.#reads.since > READ_WINDOW_MS) this.#clearReads();
     const { all, bad } = this.#reads;
@@ -193,7 +193,7 @@ export class ObjectGuard {
     this.#reads = { since: this.#clock.monotonic(), all: 0, bad: 0 };
   }
 
-  /** Ends a slow read while other requests wait: hanging reads would otherwise hold all connections. */
+  /** Ends a slow read if other requests wait: hanging reads would otherwise hold all connections. */
   async #givingWay<Result>(
     deadline: AbortSignal,
     send: (signal: AbortSignal) => Promise<Result>,
@@ -244,8 +244,8 @@ function failed(how: string, cause?: unknown): TilewardenError {
 }
 
 /**
- * The HTTP client of object stores. The SDKs' own is Node's, which shares code with Node's HTTP server: a process that
- * has used both serves every tile a tenth slower, because that code is then compiled for both.
+ * The HTTP client of object stores, instead of Node's, which the SDKs would use: that shares code with Node's HTTP server,
+ * and a process that has used both serves every tile a tenth slower, because the code is then compiled for both.
  */
 export function createObjectAgent(options: {
   readonly connections: number;

@@ -9,7 +9,7 @@ export interface ListedObject {
 
 export interface ObjectPage {
   readonly objects: readonly ListedObject[];
-  /** The cursor of the next page; null: no more objects. */
+  /** The cursor of the next page; null after the last. */
   readonly next: string | null;
 }
 
@@ -19,16 +19,16 @@ export interface DatedObject {
   readonly modifiedAt: number;
 }
 
-/** A bucket or container. Failures are `store-failed`: a driver sends every request through an `ObjectGuard`. */
+/** A bucket or container. Drivers send all requests through an `ObjectGuard`, which makes failures `store-failed`. */
 export interface ObjectStore {
   put(key: string, bytes: Buffer): Promise<void>;
-  /** Null: there is no such object; a missing bucket is a failure instead. `range`: only these bytes, both included. */
+  /** Null if there is no such object; a missing bucket is a failure. `range`: first and last byte, both inclusive. */
   get(key: string, range?: readonly [first: number, last: number]): Promise<Buffer | null>;
   /** As `get`, with the time of the last change. */
   read(key: string): Promise<DatedObject | null>;
-  /** At most 1,000; missing objects count as removed. */
+  /** Removes at most 1,000 objects; missing ones count as removed. */
   remove(keys: readonly string[]): Promise<void>;
-  /** A page in the order of keys. */
+  /** A page of objects in the order of keys. */
   list(prefix: string, next: string | null): Promise<ObjectPage>;
   readonly counters: Counters;
   close(): void;

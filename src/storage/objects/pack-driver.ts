@@ -4,10 +4,10 @@ import type { GuardTools } from './object-guard.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { PackStoreOptions } from './pack-store-options.ts';
 
-/** Opens the bucket of these options; refuses one that is missing. */
+/** Opens the bucket of these options. Throws `config-invalid` if it is missing. */
 export type OpenObjects<Options> = (options: Options, tools: GuardTools) => Promise<ObjectStore>;
 
-/** Shared by the drivers of object stores; `load` imports the client. */
+/** The common part of drivers of object stores; `load` imports the client's code. */
 export function packDriver<Options extends PackStoreOptions & { readonly type: string }>(
   load: () => Promise<OpenObjects<Options>>,
 ) {

@@ -16,10 +16,10 @@ interface PackReaderOptions {
   readonly index: PackIndex;
   readonly bytes: Pick<ObjectBytes, 'get' | 'key'>;
   readonly log: Logger;
-  /** Copies on this machine; null: none. */
+  /** Copies on this machine; null if the store has none. */
   readonly tier: DiskTier | null;
   readonly outage: Outage;
-  /** Removes a tile without bytes from the index. Throws when the object store is the wrong one. */
+  /** Removes a tile without bytes from the index. Throws if the object store is the wrong one. */
   readonly discard: (set: TileSetKey, tile: TileIndex, object: number) => Promise<void>;
 }
 
@@ -29,26 +29,26 @@ interface FoundTile {
   /** The disk tier's moment, read before the index. */
   readonly moment: number;
   readonly target: ShownTile;
-  /** In the same object. */
+  /** Other tiles of the same object. */
   readonly others: readonly ShownTile[];
 }
 
-/** Reads tiles: a query of the index, and one request to the object store for all readers of an object. */
+/** Reads tiles: queries the index, then the object store once for all concurrent readers of an object. */
 export function createPackReader({ index, bytes, log, tier, outage, discard }: PackReaderOptions) {
   const flights = createKeyedSingleFlight<PackObject | null>();
 
   async function read(set: TileSetKey, tile: TileIndex, beside: BesideTile): Promise<StoredTile | null> {
-    // No request waits for a database that is known to be unreachable.
+    // A request does not wait for a database that is known to be unreachable.
     if (outage.isAway()) return copyOf(set, tile);
     const first = await find(set, tile).catch(async (error: unknown) => {
-      const unasked = await copyOf(set, tile);
-      if (unasked) return unasked;
+      const unchecked = await copyOf(set, tile);
+      if (unchecked) return unchecked;
       throw error;
     });
     if (!first || 'bytes' in first) return first;
     const stored = await fetchTile(set, tile, first, beside);
     if (stored) return stored;
-    // A missing object was replaced and removed after the index was read.
+    // The object may have been replaced and removed since the index was read.
     const second = await find(set, tile);
     if (!second) return null;
     const again = await fetchTile(set, tile, second, beside);
@@ -99,7 +99,7 @@ export function createPackReader({ index, bytes, log, tier, outage, discard }: P
   }
 
   async function copyOf(set: TileSetKey, { z, x, y }: TileIndex): Promise<StoredTile | null> {
-    return tier && (await outage.mayShow()) ? tier.getUnasked(set, z, x, y) : null;
+    return tier && (await outage.mayShow()) ? tier.getWithoutIndex(set, z, x, y) : null;
   }
 
   return read;
@@ -114,7 +114,7 @@ function copiesOf(tiles: readonly ShownTile[], { tiles: inside }: PackObject) {
   });
 }
 
-/** Times come from the index, the bytes from the object, if the index names them. */
+/** A tile with the times of the index and the bytes of the object; null unless these are the ones that the index names. */
 function storedTile(
   { length, checksum, making }: ShownTile,
   inside: Pick<ObjectTile, 'bytes' | 'checksum'> | undefined,

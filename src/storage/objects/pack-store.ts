@@ -38,11 +38,11 @@ export interface PackStoreTools extends Omit<StoreTools, 'root' | 'readOnly' | '
   readonly copies?: Store | null;
 }
 
-/** Tiles that are read from the index, or whose change is planned, in one turn of the event loop: some milliseconds. */
+/** Tiles that are read from the index, or edited, in one turn of the event loop: some milliseconds. */
 export const TILES_IN_A_TURN = 512;
 const PACKS_IN_A_TURN = TILES_IN_A_TURN / PACK_SIZE ** 2;
 
-/** Packs of tiles as objects, listed in PostgreSQL: an unlisted object does not exist for readers. */
+/** A shared store: packs of tiles as objects, listed in PostgreSQL. Readers see only objects that are listed. */
 export async function openPackStore(
   options: PackStoreOptions & { readonly type: string },
   tools: PackStoreTools,
@@ -57,11 +57,11 @@ export async function openPackStore(
   const pages = createPageIndex(database, name);
   const writer = new PackWriter({ index, bytes, clock });
   const sentinel = createSentinel({ bucket, prefix, database, name, index });
-  // The server starts even if an object store does not respond.
+  // Without a response of the object store, the server starts nevertheless.
   const wrong = await sentinel.problem().catch(() => null);
   if (wrong) throw new TilewardenError('config-invalid', wrong);
   const doubt = createDoubts({ clock, log });
-  /** An object is missing or damaged: its tile is made again. The object itself is unchanged. */
+  /** Removes a tile from the index whose object is missing or damaged, so that it is made again. The object is left. */
   const discard = async (set: TileSetKey, tile: TileIndex, object: number) => {
     const problem = await sentinel.problem();
     if (problem) throw new TilewardenError('store-failed', problem);
@@ -96,24 +96,24 @@ export async function openPackStore(
   const read = (set: TileSetKey, z: number, rect: TileRect, after: PackCursor) =>
     index.slice(set, z, rect, after, PACKS_IN_A_TURN);
 
-  /** Returns how many tiles of a slice the edit selected, the bytes of removed ones, and where to continue. */
+  /** As `Store.edit`, for a slice; also returns where to continue. */
   async function editSlice(set: TileSetKey, z: number, rect: TileRect, edit: TileEdit, after: PackCursor) {
     const { set: id, rows, next } = await read(set, z, rect, after);
     if (id === null) return { ...NO_CHANGE, next };
-    // Tiles that another writer has changed in the meantime are edited again.
-    const meant = new Map<string, StoreChange>();
+    // By pack, because `writer.change` edits packs again that another writer has changed in the meantime.
+    const selected = new Map<string, StoreChange>();
     const fence = edit.type === 'confirm' ? { ticket: edit.ticket, rect } : null;
     const changed = await writer.change(
       { id, set, z },
       rows,
       (tiles, pack) => {
         const result = editTiles(tiles, pack, rect, edit);
-        meant.set(`${pack.x} ${pack.y}`, result.meant);
+        selected.set(`${pack.x} ${pack.y}`, result.selected);
         return result.tiles;
       },
       { ...UNCONDITIONAL, changedAt: clock.now(), fence },
     );
-    return { ...(changed ? sumOfChanges(meant.values()) : NO_CHANGE), next };
+    return { ...(changed ? sumOfChanges(selected.values()) : NO_CHANGE), next };
   }
 
   return {
@@ -155,7 +155,7 @@ export async function openPackStore(
   };
 }
 
-/** The index of packs needs features that SQLite does not have. */
+/** Throws `config-invalid` unless the database is PostgreSQL: the index of packs needs features that SQLite lacks. */
 export function postgresOf(
   { type }: { readonly type: string },
   { name, database }: Pick<StoreTools, 'name' | 'database'>,

@@ -19,7 +19,7 @@ interface PackSweeperOptions extends Env {
   readonly requestsPerSecond: number;
   readonly sweeps: () => boolean;
   readonly index: Pick<PackIndex, 'restore'>;
-  /** Whether this database has listed the objects from the first on; see `sentinel.ts`. */
+  /** Whether this database has listed all of the store's objects since the first; see `sentinel.ts`. */
   readonly listsAll: () => Promise<boolean>;
 }
 
@@ -38,26 +38,26 @@ interface Orphan extends ParsedKey {
   readonly identity: string;
 }
 
-/** Objects that one request removes, at most. */
+/** Limit of objects that a request removes. */
 const BATCH = 1000;
-/** Rows of `pages` that one statement removes. */
+/** Limit of rows of `pages` that a statement removes. */
 const PAGES = 10_000;
-/** Milliseconds between sweeps, and that single objects wait for others to be removed with. */
+/** Milliseconds between sweeps, and that less than a batch of objects waits for more. */
 const SWEEP_INTERVAL_MS = 1000;
-const LINGER = 60_000;
-/** Milliseconds between listings of the bucket: 1,000 objects each. */
-const AUDIT_INTERVAL = 10_000;
-/** Limit of objects without a row that are remembered between two sweeps; further ones follow later. */
+const MAX_LINGER_MS = 60_000;
+/** Milliseconds between requests that list the bucket, 1,000 objects each. */
+const AUDIT_INTERVAL_MS = 10_000;
+/** Limit of objects without a row that are remembered between sweeps; further ones follow later. */
 const MAX_UNLISTED = 50_000;
-/** Milliseconds that dropped tile sets are remembered. */
-const REMEMBERED = 30 * 86_400_000;
+/** Milliseconds after which rows of dropped tile sets are deleted. */
+const DROPPED_SETS_MS = 30 * 86_400_000;
 
 /**
  * Removes objects that the index no longer names, in the background:
  *
- *   of a dropped tile set    found by its rows                   removed now, then its rows
- *   orphans                  rows of objects that were replaced  removed together, or when woken
- *   unlisted objects         left by a crash without a row       removed after a day, found by listing the bucket
+ *   objects of dropped tile sets   found by the sets' rows in `packs`   removed immediately, then the rows
+ *   replaced objects               found by rows in `orphans`           removed in batches, or when woken
+ *   unlisted objects               left by a crash, without a row       found by listing the bucket, removed after a day
  */
 export class PackSweeper {
   readonly #options: PackSweeperOptions;
@@ -68,17 +68,14 @@ export class PackSweeper {
   #sweptAt: number;
   #auditAt: number;
   #listedUpTo: string | null = null;
-  /**
-   * When objects without a row were first seen, by the monotonic clock: to a clock that has jumped ahead, an object
-   * that is being written is old.
-   */
+  /** When objects without a row were first seen, by the monotonic clock, because the system's clock may jump ahead. */
   readonly #unlisted = new Map<string, number>();
   #checked = false;
 
   constructor(options: PackSweeperOptions) {
     this.#options = options;
     this.#sweptAt = options.clock.monotonic();
-    this.#auditAt = options.clock.monotonic() + AUDIT_INTERVAL;
+    this.#auditAt = options.clock.monotonic() + AUDIT_INTERVAL_MS;
     const failure = 'unused objects could not be removed; retrying soon';
     const sweeps = { ...options, pause: SWEEP_INTERVAL_MS, pauseFirst: true, failure } as const;
     this.#sweeps = openRepeater(() => this.#sweep(), sweeps);
@@ -98,15 +95,15 @@ export class PackSweeper {
     if (!this.#options.sweeps()) return;
     const isUrgent = this.#isUrgent;
     this.#isUrgent = false;
-    if (!this.#checked) await this.#forgetFuture();
+    if (!this.#checked) await this.#resetFutureRows();
     this.#checked = true;
     await this.#sweepDropped();
     await this.#sweepOrphans(isUrgent);
     await this.#audit();
   }
 
-  /** A restored database may count its transactions again: entries with later numbers would never become old. */
-  async #forgetFuture(): Promise<void> {
+  /** After a restore, numbers of transactions may repeat: rows with numbers from before would always count as new. */
+  async #resetFutureRows(): Promise<void> {
     const { change } = this.#options.database;
     const ahead = sql`> pg_snapshot_xmax(pg_current_snapshot())::text::bigint`;
     await sql`update pages set renewed = 0 where renewed ${ahead}`.execute(change);
@@ -120,16 +117,16 @@ export class PackSweeper {
       where store = ${name} and dropped_at is not null and not swept order by dropped_at limit 100`;
     for (const { id, identity } of (await query.execute(database.query)).rows)
       await this.#sweepSet({ id, set: tileSetOf(identity) });
-    await sql`delete from tile_sets s where store = ${name} and swept and dropped_at < ${clock.now() - REMEMBERED}
+    await sql`delete from tile_sets s where store = ${name} and swept and dropped_at < ${clock.now() - DROPPED_SETS_MS}
       and not exists (select from orphans o where o.tile_set = s.id)`.execute(database.change);
   }
 
-  /** Rows are deleted after their objects, and the set is swept last: after a crash in between, this is done again. */
+  /** Deletes rows after their objects, and marks the set as swept last, so that a crash in between loses no object. */
   async #sweepSet(set: NumberedSet): Promise<void> {
     const { change } = this.#options.database;
     for (let last: DroppedPack | null = null; !this.#stopping.signal.aborted; ) {
       const found: readonly DroppedPack[] = await this.#packsAfter(set.id, last);
-      const taken = fittingIntoOne(found.map((pack) => ({ pack, keys: this.#keysOf(set, pack) })));
+      const taken = firstBatch(found.map((pack) => ({ pack, keys: this.#keysOf(set, pack) })));
       last = taken.at(-1)?.pack ?? null;
       if (!last) break;
       await this.#remove(taken.flatMap(({ keys }) => keys));
@@ -160,7 +157,7 @@ export class PackSweeper {
     return [...objects].map((object) => this.#options.bytes.key(set, { ...place, object }));
   }
 
-  /** Fewer than a batch wait for others, up to `LINGER`, unless `now`. */
+  /** Removes replaced objects in batches. Less than a batch waits up to `MAX_LINGER_MS` for more, unless `now`. */
   async #sweepOrphans(now: boolean): Promise<void> {
     const { database, name, clock, bytes } = this.#options;
     const query = sql<Orphan>`select o.id, o.object, o.tile_set as set, o.z, o.x, o.y, s.identity
@@ -174,7 +171,7 @@ export class PackSweeper {
         orphans.map(({ set: id, z, x, y, object }) => ({ id, z, x, y, object })),
       );
       const few = orphans.length < BATCH;
-      if (orphans.length === 0 || (few && !now && clock.monotonic() - this.#sweptAt < LINGER)) return;
+      if (orphans.length === 0 || (few && !now && clock.monotonic() - this.#sweptAt < MAX_LINGER_MS)) return;
       const unneeded = orphans.filter(({ object }, at) => !named.get(at)?.has(object));
       const keys = unneeded.map(({ object, set, identity, ...place }) =>
         bytes.key({ id: set, set: tileSetOf(identity) }, { ...place, object }),
@@ -187,11 +184,11 @@ export class PackSweeper {
     }
   }
 
-  /** Lists all objects repeatedly, to find those without a row after a crash. */
+  /** Lists a page of the bucket, in an endless cycle, to find objects that a crash has left without a row. */
   async #audit(): Promise<void> {
     const { clock, bucket, prefix, database, name } = this.#options;
     if (clock.monotonic() < this.#auditAt) return;
-    this.#auditAt = clock.monotonic() + AUDIT_INTERVAL;
+    this.#auditAt = clock.monotonic() + AUDIT_INTERVAL_MS;
     const { objects, next } = await bucket.list(prefix, this.#listedUpTo);
     this.#listedUpTo = next;
     const old = oldPacks(prefix, objects, clock.now());
@@ -208,9 +205,9 @@ export class PackSweeper {
   }
 
   /**
-   * A database that was restored from a backup does not know newer tile sets. They are listed as dropped, if the
-   * objects themselves and the sentinel prove that they belong to this store, and are removed a day later. A database
-   * that is newer than the objects leaves them alone: it may be about to list them again.
+   * Finds tile sets that are newer than the backup from which the database was restored. They are listed as dropped, and
+   * their objects removed a day later, if a head and the sentinel prove that they belong to this store. A new database
+   * leaves them alone, because its index may yet be rebuilt from them.
    */
   async #listUnknown(packs: readonly ListedPack[]): Promise<void> {
     const { bucket, database, index, clock, log, listsAll } = this.#options;
@@ -235,8 +232,8 @@ export class PackSweeper {
   }
 }
 
-/** As many of the first packs as one request can remove the objects of. */
-function fittingIntoOne(packs: readonly KeyedPack[]): readonly KeyedPack[] {
+/** The first packs, as many as have their objects removed by one request. */
+function firstBatch(packs: readonly KeyedPack[]): readonly KeyedPack[] {
   const taken: KeyedPack[] = [];
   let objects = 0;
   for (const pack of packs) {
@@ -247,25 +244,25 @@ function fittingIntoOne(packs: readonly KeyedPack[]): readonly KeyedPack[] {
   return taken;
 }
 
-/** Milliseconds; longer than any write. */
+/** Milliseconds, more than any write takes. */
 export const MAX_WRITE = 3_600_000;
 
-/** Milliseconds for which an object without a row is kept, in case the rows are wrong. */
-const QUARANTINE = 86_400_000;
+/** Milliseconds after its last change that an object without a row is left, in case the rows are wrong. */
+const QUARANTINE_MS = 86_400_000;
 
 interface ListedPack extends ParsedKey {
   readonly key: string;
 }
 
-/** Listed packs that are older than the quarantine. Other keys are left out. */
+/** Packs that are older than the quarantine. Other objects are left out. */
 export function oldPacks(prefix: string, objects: readonly ListedObject[], now: number): ListedPack[] {
   return objects.flatMap(({ key, modifiedAt }) => {
-    const parsed = modifiedAt < now - QUARANTINE ? parseKey(prefix, key) : null;
+    const parsed = modifiedAt < now - QUARANTINE_MS ? parseKey(prefix, key) : null;
     return parsed ? [{ key, ...parsed }] : [];
   });
 }
 
-/** Keys of objects that no row names. Objects of tile sets that the database does not have stay. */
+/** Keys of objects that no row names, except those of tile sets that are unknown to the database. */
 export async function findUnlisted(
   database: Database,
   store: string,
@@ -273,11 +270,11 @@ export async function findUnlisted(
   now: number,
 ): Promise<string[]> {
   if (packs.length === 0) return [];
-  const named = await objectsNamed(database, store, packs, now - QUARANTINE);
+  const named = await objectsNamed(database, store, packs, now - QUARANTINE_MS);
   return packs.flatMap(({ key, object }, at) => (named.get(at)?.has(object) === false ? [key] : []));
 }
 
-/** A key of each tile set that has objects and no row, by its number. */
+/** An object's key for each tile set that has objects and no row, by its number. */
 async function unknownSets(
   database: Database,
   packs: readonly ListedPack[],
@@ -290,8 +287,8 @@ async function unknownSets(
 }
 
 /**
- * The objects that the rows name, by index in `places`. No entry for tile sets that are not this store's, or were
- * dropped at `droppedBefore` or later, and for unreadable rows.
+ * The objects that the rows of packs name, by index in `places`. No entry for an unreadable row, or a tile set that is not
+ * this store's or was dropped at `droppedBefore` or later.
  */
 async function objectsNamed(
   database: Database,
@@ -314,7 +311,7 @@ async function objectsNamed(
   );
 }
 
-/** The objects that a row names; null: it is damaged, or a later version has written it. */
+/** The objects that a row names; null if it is damaged, or of a later version. */
 function objectsIn(position: PackPosition, detail: Buffer): ReadonlySet<number> | null {
   const directory = Directory.read(detail, position);
   return directory && new Set(directory.tiles().map(({ segment }) => segment));

@@ -260,6 +260,22 @@ describeOnObjectStores('the upkeep of packs', (service, stores) => {
       await lost.close();
     }));
 
+  it('a listing fails if one of its packs does, and is resumed', () =>
+    stores().using(async (store, name) => {
+      for (const x of [0, 8, 16]) await store.put(set, 9, metatile(x, 0, `at ${x}`), 0);
+      const lost = await openTestStores(service);
+      const failures = [new Error('the first pack failed')];
+      const onProgress = () => {
+        const failure = failures.pop();
+        if (failure) throw failure;
+      };
+      const rebuild = (resume: boolean) =>
+        stores().rebuild(name, { database: lost.database, resume, onProgress }, { connections: 1 });
+      await expect(rebuild(false)).rejects.toThrow('the first pack failed');
+      expect(await rebuild(true)).toMatchObject({ packs: 3, leftOut: 0 });
+      await lost.close();
+    }));
+
   it('an object store that fails or is slow is left alone, and used again when it is back', async () => {
     const proxy = await openFaultProxy(await service.origin());
     // The pause does not end by itself.

@@ -19,25 +19,25 @@ interface PackWriterOptions {
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
 }
 
-/** A pack with a written object, and its tiles for the index. */
+/** An object that was written, and its tiles for the index. */
 interface NewPack extends Orphan {
   readonly tiles: readonly IndexedTile[];
 }
 
 export interface EditConditions extends Conditions {
-  /** Objects that no row names afterwards are not listed for removal: whether they exist is uncertain. */
+  /** Does not list objects for removal that no row names afterwards: they may not exist. */
   readonly leavesObjects?: true;
 }
 
 export const UNCONDITIONAL: EditConditions = { writtenAt: null, changedAt: 0, lease: null, fence: null };
-/** Tile sets whose number is remembered. */
+/** Limit of tile sets whose number is cached. */
 const MAX_SETS = 10_000;
-/** Bytes of rows that this process has written and remembers: the next metatile is often in the same pack. */
+/** Bytes of cached rows that this process has written, because the next metatile is often in the same pack. */
 const MAX_ROWS = 8 * 2 ** 20;
-/** Limit of attempts of a write that other writers overtake. */
+/** Attempts of a write that other writers overtake. */
 const MAX_ATTEMPTS = 1000;
 
-/** Changes the index, and writes objects before the index names them. */
+/** Changes the index with optimistic locking, and writes objects before the index names them. */
 export class PackWriter {
   readonly #options: PackWriterOptions;
   readonly #sets = new RecentMap<string, number>(MAX_SETS);
@@ -67,7 +67,7 @@ export class PackWriter {
     }
   }
 
-  /** Reads and replaces until no other writer was faster. Null: the tile set has been dropped. */
+  /** Repeats the edit until no other writer was faster. Null if the tile set was dropped. */
   async change(
     { id, set, z }: { readonly id: number; readonly set: TileSetKey; readonly z: number },
     seen: readonly SeenPack[],
@@ -108,7 +108,7 @@ export class PackWriter {
     }
   }
 
-  /** Null: the tile set has been dropped. */
+  /** Null if the tile set was dropped. */
   async #putInto(
     id: number,
     records: readonly PackObject[],
@@ -127,8 +127,8 @@ export class PackWriter {
       else named.delete(pack.object);
       return after;
     };
-    // A statement without a response may have taken effect: then nothing is listed for removal. The audit finds objects
-    // that no row names.
+    // Without a response the statement may have taken effect, so no object is listed for removal; the sweeper's audit
+    // finds those that no row names.
     let isKnown = false;
     try {
       const seen = packs.map(({ x, y }) => ({ x, y, detail: this.#rows.get(`${id} ${z} ${x} ${y}`) }));
@@ -154,7 +154,7 @@ export class PackWriter {
     if (unused.length > 0) await this.#options.index.abandon(id, z, unused).catch(() => {});
   }
 
-  /** Writes all of them; after a failure the written ones are listed for removal. */
+  /** Writes all objects; after a failure, lists the written ones for removal. */
   async #write(id: number, records: readonly PackObject[]): Promise<readonly NewPack[]> {
     const { bytes, clock } = this.#options;
     const begun = clock.monotonic();
@@ -177,7 +177,7 @@ function newPack({ x, y, tiles }: PackObject, places: readonly BytePlace[]): New
   return { x, y, object: places[0]?.segment ?? 0, bytes: sumOf(named).bytes, tiles: named };
 }
 
-/** Effects of an edit of these packs on the index and the objects. */
+/** The changes that an edit of these packs makes to the index, and the objects that are unused afterwards. */
 function planChange(id: number, z: number, rows: readonly SeenPack[], edit: PackEdit) {
   const packs: ChangedPack[] = [];
   const orphans: Orphan[] = [];
@@ -189,7 +189,7 @@ function planChange(id: number, z: number, rows: readonly SeenPack[], edit: Pack
     const after = edit(before, position);
     if (after === before) continue;
     const next = after.length === 0 ? null : Directory.write(after, position);
-    // A pack without a row, before and after.
+    // The pack has no row before and after.
     if (!seen && !next) continue;
     const kept = new Set(after);
     packs.push({ x, y, seen, next, ...sumOf(after), renewed: !before.every((tile) => kept.has(tile)) });

@@ -17,9 +17,8 @@ import { PackWriter, UNCONDITIONAL } from './pack-writer.ts';
 import { sentinelKey } from './sentinel.ts';
 
 /**
- * Rebuilds the index in PostgreSQL from the bucket, after the loss of the database. The latest tiles of several objects
- * at one place count. Tiles that were truncated or evicted but not yet removed from the bucket come back; all count as
- * outdated.
+ * Rebuilds the index in PostgreSQL from the bucket, after the loss of the database. Of several tiles of a place, the latest
+ * is listed. Removed tiles whose objects still exist come back; all tiles count as outdated.
  */
 export async function rebuildIndex(
   options: PackStoreOptions & { readonly type: string },
@@ -35,7 +34,7 @@ export async function rebuildIndex(
   }
 }
 
-/** Adds packs to the index one by one. */
+/** Adds the tiles of objects to the index. */
 function createLister(index: PackIndex, bucket: ObjectStore, { prefix }: PackStoreOptions, clock: Clock) {
   const writer = new PackWriter({ index, bytes: createObjectBytes(bucket, prefix), clock });
   const sets = new Map<string, Promise<number>>();
@@ -64,7 +63,7 @@ function createLister(index: PackIndex, bucket: ObjectStore, { prefix }: PackSto
     counts.tiles += tiles.listed.length;
   }
 
-  /** Before a tile is listed: a truncation after an interrupted rebuild must be later than it. */
+  /** Raises tickets before a tile is listed, so that a truncation after an interrupted rebuild is later than the tile. */
   async function ticketsAfter(ticket: number): Promise<void> {
     if (ticket > lastTicket) {
       const last = ticket + TICKETS_ASIDE;
@@ -85,7 +84,7 @@ async function listPacks(
 ): Promise<RebuildResult> {
   const { prefix, connections } = options;
   const { add, counts, sets } = createLister(index, bucket, options, clock);
-  /** The greatest number of each tile set, by the prefix of its objects. */
+  /** The greatest number of each tile set, by the folder of its objects: only the last one can be in use. */
   const latest = new Map<string, number>();
   let expected = 0;
   for await (const { key } of objectsUnder(bucket, prefix, signal)) {
@@ -95,24 +94,27 @@ async function listPacks(
     latest.set(folderOf(key), Math.max(parsed.id, latest.get(folderOf(key)) ?? 0));
   }
   const turns = new Semaphore(connections);
-  const underWay = new Set<Promise<void>>();
-  for await (const { key } of objectsUnder(bucket, prefix, signal)) {
+  const failing = new AbortController();
+  const ended = AbortSignal.any([signal, failing.signal]);
+  const pending = new Set<Promise<void>>();
+  for await (const { key } of objectsUnder(bucket, prefix, ended)) {
     if (key === sentinelKey(prefix)) continue;
-    const leave = await turns.acquire(signal);
-    const adding = add(key, ({ id }) => latest.get(folderOf(key)) === id).finally(() => {
-      leave();
-      underWay.delete(adding);
-      onProgress({ files: counts.packs, expected });
-    });
-    underWay.add(adding);
-    // Its failure is noticed below, or by the next one.
-    adding.catch(() => {});
+    const release = await turns.acquire(ended);
+    const adding = add(key, ({ id }) => latest.get(folderOf(key)) === id)
+      .then(() => onProgress({ files: counts.packs, expected }))
+      .catch((error: unknown) => failing.abort(error))
+      .finally(() => {
+        release();
+        pending.delete(adding);
+      });
+    pending.add(adding);
   }
-  await Promise.all(underWay);
+  await Promise.all(pending);
+  failing.signal.throwIfAborted();
   return { ...counts, sets: [...sets.keys()].map(tileSetOf) };
 }
 
-/** Null: not a pack. */
+/** Null if the object is not a pack. */
 async function readTiles(bucket: ObjectStore, key: string, { object: segment }: ParsedKey, now: number) {
   const start = await bucket.get(key, [0, HEAD_BYTES - 1]);
   const isCut = start?.length === HEAD_BYTES && !readPackHead(start);

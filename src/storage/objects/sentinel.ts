@@ -22,11 +22,11 @@ export function sentinelKey(prefix: string): string {
   return `${prefix}tilewarden-store.json`;
 }
 
-/** An object that proves that the bucket and the prefix are those whose objects the database lists. */
+/** The sentinel: an object with a number that the database has too, which proves that they belong together. */
 export function createSentinel({ bucket, prefix, database, name, index }: SentinelOptions) {
   const key = sentinelKey(prefix);
   const counter = `store:${name}`;
-  /** Set for a store that had objects before this database listed any: another database lists them, or did. */
+  /** Set if the store had objects before this database listed any: another database lists or listed them. */
   const adopted = `adopted-store:${name}`;
 
   async function recordedId(which = counter): Promise<number | null> {
@@ -34,7 +34,7 @@ export function createSentinel({ bucket, prefix, database, name, index }: Sentin
     return (await askIndex(() => query.execute(database.query))).rows[0]?.value ?? null;
   }
 
-  /** Sets a number unless there is one. Returns the number of the process that was first. */
+  /** Records a number unless one is recorded. Returns the recorded one. */
   async function recordId(id: number, which = counter): Promise<number> {
     const insert = sql`insert into counters (name, value) values (${which}, ${id}) on conflict do nothing`;
     await askIndex(() => insert.execute(database.change));
@@ -58,15 +58,15 @@ export function createSentinel({ bucket, prefix, database, name, index }: Sentin
 
   return {
     problem,
-    /** Whether this database, or the backup that it was restored from, has listed all objects from the first on. */
+    /** Whether this database, or the one whose backup it was restored from, has listed all objects since the first. */
     async listsAll(): Promise<boolean> {
       return (await problem()) === null && (await recordedId(adopted)) === null;
     },
   };
 
-  /** Why the object store is the wrong one; null: it is not. Creates a missing sentinel; throws without a response. */
+  /** Why the object store is the wrong one; null if it is right. Creates a missing sentinel. Throws without a response. */
   async function problem(): Promise<string | null> {
-    // In this order: another node that sets the number concurrently records it before it writes the object.
+    // Read in this order, because another node that starts concurrently records the number before it writes the object.
     const there = await idInStore();
     const expected = await recordedId();
     if (expected !== null && expected === there) return null;
@@ -81,13 +81,10 @@ export function createSentinel({ bucket, prefix, database, name, index }: Sentin
   }
 }
 
-/** Milliseconds, and discards within them above which the object store counts as failing. */
+/** Milliseconds, and discarded tiles within them above which the object store counts as failing. */
 const [DOUBT_PERIOD, MAX_DOUBTS] = [60_000, 5];
 
-/**
- * Counts tiles that are given up as missing, and throws `store-failed` above the limit: an object store that loses many
- * in a short time is failing.
- */
+/** Returns a function that counts a discarded tile, and throws `store-failed` if there were too many in a short time. */
 export function createDoubts({ clock, log }: Env): () => void {
   let since = Number.NEGATIVE_INFINITY;
   let count = 0;

@@ -13,9 +13,9 @@ import { createObjectAgent, type GuardTools, ObjectGuard } from '../objects/obje
 import type { DatedObject, ObjectStore } from '../objects/object-store.ts';
 import type { S3BucketOptions } from './s3-store-options.ts';
 
-/** Refuses a bucket that is missing, or that the credentials do not give access to. */
+/** Throws `config-invalid` if the bucket is missing or the credentials do not give access to it. */
 export async function openS3Objects(options: S3BucketOptions, tools: GuardTools): Promise<ObjectStore> {
-  // The SDK warns of its future versions on standard error; ours is pinned and runs on Node.js 20.
+  // Suppresses the SDK's warning on standard error that future versions do not support Node.js 20.
   sdkState.warningEmitted = true;
   const guard = new ObjectGuard({ what: `bucket ${options.bucket}`, statusOf, ...options }, tools);
   const client = new S3Client(clientOptions(options, createS3Requests(options)));
@@ -37,9 +37,9 @@ function clientOptions(
   return {
     region,
     forcePathStyle: pathStyle,
-    // The guard repeats requests.
+    // `ObjectGuard` repeats requests.
     maxAttempts: 1,
-    // Checksums are our own, and not all stores know Amazon's.
+    // Packs have their own checksums, and not all stores support Amazon's.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     expectContinueHeader: false,
@@ -100,7 +100,7 @@ function createS3Objects(client: S3Client, Bucket: string, guard: ObjectGuard): 
   };
 }
 
-/** Only this code means a missing object: an absent bucket, or another server at a wrong address, is a 404 too. */
+/** Only this code means a missing object: a status of 404 may also mean a missing bucket, or another server. */
 function isNoSuchKey(error: unknown): boolean {
   return error instanceof Error && error.name === 'NoSuchKey';
 }
@@ -108,7 +108,7 @@ function isNoSuchKey(error: unknown): boolean {
 function statusOf(error: unknown): number | null {
   if (!(error instanceof Error) || !('$metadata' in error)) return null;
   const { httpStatusCode, clockSkewCorrected } = error.$metadata as ResponseMetadata;
-  // May succeed when repeated: the SDK then signs with the server's time, and a slow upload is refused with 400.
+  // May succeed if repeated: with the server's time after a clock skew, or after a slow upload, which is a 400.
   return clockSkewCorrected || error.name === 'RequestTimeout' ? null : (httpStatusCode ?? null);
 }
 
@@ -120,7 +120,7 @@ interface ResponseMetadata {
 type RequestHandler = S3Client['config']['requestHandler'];
 type SdkRequest = Parameters<RequestHandler['handle']>[0];
 
-/** Sends the requests of the SDK by undici. */
+/** Sends the SDK's requests by undici; `createObjectAgent` says why. */
 function createS3Requests(options: S3BucketOptions): RequestHandler {
   const agent = createObjectAgent(options);
   return {

@@ -11,16 +11,16 @@ interface NamedSegment extends SegmentFile {
   readonly size: number;
 }
 
-/** By number: the copy of a segment, and its bytes so far. */
+/** Copies of segments by number; `size` is what has been copied. */
 type Copies = Map<number, NamedSegment>;
 
 const CHUNK_BYTES = 1024 ** 2;
-/** Each has less to copy than the one before; more than this indicate a bug. */
+/** Each attempt has less to copy than the one before, so more of them indicate a bug. */
 const ATTEMPTS = 20;
 
 /**
- * Copies a store while processes write to it: the index as of one moment, then the bytes that it names. If a segment
- * was compacted in between, its bytes are in others: the index is copied again, and then the bytes appended since.
+ * Copies a store while processes write to it: the index as of one moment, then the bytes that it names. If a segment was
+ * compacted in between, its tiles are in other segments: the index is copied again, then the bytes appended since.
  */
 export async function backUpSegments(
   { root, target, signal }: BackupTools,
@@ -36,7 +36,7 @@ export async function backUpSegments(
       const absent: number[] = [];
       for (const file of named)
         if (!(await copyRest(root, target, file, copies, signal))) absent.push(file.segment);
-      // A segment that was missing before was not compacted in between: its bytes are lost in the store itself.
+      // A segment that a second index names in vain was not compacted: the store itself has lost its bytes.
       if (absent.every((segment) => missing.has(segment))) return onlyNamed(target, named, copies);
       missing = new Set(absent);
       removeIndex(indexPath(target));
@@ -61,7 +61,7 @@ function namedSegments(root: string): readonly NamedSegment[] {
   }
 }
 
-/** False: the segment is missing. Appends to its copy up to `size`: bytes that are named never change. */
+/** Appends to the copy of a segment up to `size`; earlier bytes never change. False if the segment is missing. */
 async function copyRest(
   root: string,
   target: string,
@@ -81,7 +81,7 @@ async function copyRest(
       for (let at = begun ?? 0; at < size; ) {
         signal.throwIfAborted();
         const chunk = from.readSome(set, segment, at, Math.min(CHUNK_BYTES, size - at));
-        // A file that has lost its end: its last tiles are not shown in the store itself either.
+        // The file has lost its end; readers do not see its last tiles in the store itself either.
         if (chunk.length === 0) break;
         at += writeSync(to, chunk, 0, chunk.length, at);
         await nextTurn();
@@ -97,7 +97,7 @@ async function copyRest(
   }
 }
 
-/** Removes copies of segments that were compacted since. */
+/** Removes copies of segments that were compacted in the meantime. */
 function onlyNamed(target: string, named: readonly NamedSegment[], copies: Copies): BackupResult {
   let bytes = 0;
   const unnamed = new Map(copies);

@@ -26,24 +26,24 @@ import type { RunCommand } from './segment-writer.ts';
 interface IndexedStoreParts extends Env {
   readonly db: IndexFile;
   readonly reader: IndexReader;
-  /** Null: some or all of them are missing. */
+  /** Null if bytes are missing. */
   readonly readBytes: (set: number, place: BytePlace) => Buffer | null;
   readonly run: RunCommand;
-  /** Called when commands are about to follow. */
+  /** Called when commands are likely to follow, so that the writing thread can start. */
   readonly start: () => unknown;
 }
 
-/** Packs that are listed in one turn of the event loop: a thousand tiles. */
+/** Packs listed in one turn of the event loop: a thousand tiles. */
 const PACKS_IN_A_TURN = 16;
 
-/** The reading half of a store: what the index shows. Changes are commands to the writing half. */
+/** The reading half of a local store. Changes are commands to the writing half, `SegmentWriting`. */
 export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close'> {
   const { db, reader, readBytes, run, start, clock, log } = parts;
   const packs = new ShownPacks(reader);
   const runScript = prepareScripts(db);
   const read = <T>(work: () => T): Promise<T> => patiently(work, clock);
 
-  /** Null: not in the index, or hidden by a mark. */
+  /** Null if the tile is not in the index, or hidden by a mark. */
   function readNow(set: TileSetKey, { z, x, y }: TileIndex): FoundTile | null {
     const pack = packs.find(set, z, packOf(x), packOf(y));
     const tile = pack?.directory.find(slotOf(x, y));
@@ -56,7 +56,7 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
     return { tile, stored: { bytes, checksum: tile.checksum, createdAt, freshUntil, madeBy } };
   }
 
-  /** A segment may have been compacted between the reads of its row and of its bytes. */
+  /** Reads again after wrong bytes, because the segment may have been compacted in between; else discards the tile. */
   async function readAgain(set: TileSetKey, tile: TileIndex): Promise<StoredTile | null> {
     const found = await read(() => readNow(set, tile));
     if (!found || found.stored) return found?.stored ?? null;
@@ -68,7 +68,7 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
     return null;
   }
 
-  /** In a transaction, so that tiles and marks are of one moment. */
+  /** In a transaction, so that tiles and marks are of the same moment. */
   const slice = (set: TileSetKey, z: number, rect: TileRect, after: PackCursor) =>
     db.transaction(() => {
       const id = reader.setRow(set);
@@ -122,6 +122,6 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
 
 interface FoundTile {
   readonly tile: IndexedTile;
-  /** Null: its bytes differ from the index. */
+  /** Null if its bytes are missing or have a wrong checksum. */
   readonly stored: StoredTile | null;
 }

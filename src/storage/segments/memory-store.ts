@@ -13,7 +13,7 @@ import { createIndexedStore } from './indexed-store.ts';
 import type { RunCommand } from './segment-writer.ts';
 import { SegmentWriting } from './segment-writing.ts';
 
-/** The store of this process alone: the same index in memory, and a segment for each tile. */
+/** A store in the memory of this process: the same index as on disk, and a segment for each tile. */
 export function createMemoryStore(
   { maxBytes }: MemoryStoreOptions,
   { clock, log }: Env = { clock: systemClock, log: silentLogger },
@@ -39,7 +39,7 @@ export function createMemoryStore(
   };
   const store = createIndexedStore({
     db,
-    // Its own changes count too: there is one connection.
+    // Counts changes by this connection, which is the only one.
     reader: new IndexReader(db, 'SELECT total_changes()'),
     readBytes: (_, place) => bytes.get(place),
     run,
@@ -50,7 +50,7 @@ export function createMemoryStore(
   return { ...store, close: () => run('close', []) };
 }
 
-/** A put that would exceed it is rolled back. */
+/** Rolls back a put that would exceed the limit. */
 function limitBytes(db: IndexFile, maxBytes: number): void {
   const refuse = `WHEN (SELECT sum(bytes) FROM usage) > ${maxBytes} BEGIN SELECT RAISE(ABORT, 'full'); END`;
   db.exec(`CREATE TRIGGER usage_inserted AFTER INSERT ON usage ${refuse}`);
@@ -68,7 +68,7 @@ const SWEEP = [
   'DELETE FROM segments WHERE live <= 0',
 ];
 
-/** Each tile is a segment of its own: its bytes are in the segment's row. */
+/** Each tile is a segment of its own, with its bytes in the segment's row. */
 class MemoryBytes implements Bytes {
   readonly #insert;
   readonly #find;
@@ -96,11 +96,11 @@ class MemoryBytes implements Bytes {
   }
 
   get({ segment, length }: BytePlace): Buffer | null {
-    // The row of an empty tile counts as dead, and is removed.
+    // The row of an empty tile has no live bytes, so `sweep` removes it.
     return length === 0 ? Buffer.alloc(0) : (this.#find.get(segment) ?? null);
   }
 
-  /** Forgets dropped tile sets, and tiles that no row names. */
+  /** Removes dropped tile sets, and tiles that no row names. */
   sweep(): void {
     for (const statement of this.#sweep) statement.run();
   }

@@ -15,9 +15,9 @@ import { openSegmentIndex, type SegmentFile, SegmentReader, segmentFiles } from 
 type Tools = Pick<RebuildTools, 'name' | 'root' | 'clock' | 'signal' | 'onProgress'>;
 
 /**
- * Rebuilds the index of a store from its segments, while no process has the store open. It is put in place when it is
- * complete; an interrupted attempt begins again. The latest of several tiles of a place counts. Removed tiles whose
- * bytes still exist come back; all count as outdated.
+ * Rebuilds the index of a store from its segments, while no process has the store open. The index is put in place when
+ * complete; after an interruption, the rebuild starts from the beginning. Of several tiles of a place, the latest is
+ * listed. Removed tiles whose bytes still exist come back; all tiles count as outdated.
  */
 export async function rebuildSegmentIndex(tools: Tools): Promise<RebuildResult> {
   const { root, name } = tools;
@@ -62,7 +62,7 @@ async function listFiles(
   const reader = new SegmentReader(root, 1);
   try {
     const identities = identitiesOf(reader, files);
-    /** A tile set has one number until it is dropped: only the tiles of its last one can be in use. */
+    /** A tile set gets a new number after a drop, so only tiles of its greatest number can be in use. */
     const latest = new Map<string, number>();
     for (const [set, identity] of identities) latest.set(identity, Math.max(set, latest.get(identity) ?? 0));
     const list = prepareListing(db, reader, clock.now());
@@ -81,7 +81,7 @@ async function listFiles(
   }
 }
 
-/** Identities of the tile sets with a readable record. */
+/** Identities of tile sets by number, as far as they have a readable record. */
 function identitiesOf(reader: SegmentReader, files: readonly SegmentFile[]): ReadonlyMap<number, string> {
   const identities = new Map<number, string>();
   for (const file of files) {
@@ -91,7 +91,7 @@ function identitiesOf(reader: SegmentReader, files: readonly SegmentFile[]): Rea
   return identities;
 }
 
-/** The records up to the first damaged one: no record follows a failed write. */
+/** The records up to the first damaged one, which is the last: the next write would have overwritten it. */
 function* recordsIn(reader: SegmentReader, { set, segment }: SegmentFile): Generator<PackRecord> {
   const read = (offset: number, length: number) => reader.readSome(set, segment, offset, length);
   for (let offset = 0; ; ) {
@@ -102,7 +102,7 @@ function* recordsIn(reader: SegmentReader, { set, segment }: SegmentFile): Gener
   }
 }
 
-/** Lists the tiles of a file in one transaction; returns their number. */
+/** Returns a function that lists the tiles of a file in one transaction and returns their count. */
 function prepareListing(db: IndexFile, reader: SegmentReader, now: number) {
   const changes = preparePackChanges(db);
   const insert = db.prepare<[number, number]>('INSERT INTO segments VALUES (?, ?, NULL, 0, 0, 0, 0)');
@@ -135,7 +135,7 @@ function prepareListing(db: IndexFile, reader: SegmentReader, now: number) {
   });
 }
 
-/** Adds the tile sets, and sets the next numbers of tickets, tile sets and segments so that none is used twice. */
+/** Adds the tile sets, and sets the next numbers of tickets, tile sets and segments so that no number is reused. */
 function finish(db: IndexFile, files: readonly SegmentFile[], sets: readonly (readonly [string, number])[]) {
   const insertSet = db.prepare<[number, string, string]>(
     'INSERT INTO tile_sets (id, layer, identity) VALUES (?, ?, ?)',

@@ -14,21 +14,21 @@ import {
   segmentPath,
 } from './segment-files.ts';
 
-/** Segments of different tile sets that are open for appending. */
+/** Limit of segments that are open for appending, each of another tile set. */
 const MAX_OPEN = 64;
-/** Segments that are open for reading. */
+/** Limit of segments that are open for reading. */
 const MAX_READ = 16;
-/** Limit of numbers that are tried for a new segment. */
+/** Attempts to find an unused number for a new segment. */
 const ATTEMPTS = 20;
-/** Milliseconds without a write after which any process may consider a segment complete. */
+/** Milliseconds without a write after which other processes consider a segment complete: its writer may have died. */
 export const WRITER_GONE_AFTER = 600_000;
 
 interface Growth extends OpenSegment {
-  /** Bytes of tiles that were appended, named or not. */
+  /** Bytes of tiles that were appended, whether rows name them or not. */
   filled: number;
 }
 
-/** The bytes of tiles in segments, for the one thread of a process that writes them. */
+/** The bytes of tiles in segments, for the writing thread of a process. */
 export class SegmentBytes implements Bytes {
   readonly #db: IndexFile;
   readonly #root: string;
@@ -37,13 +37,13 @@ export class SegmentBytes implements Bytes {
   readonly #maxBytes: number;
   /** By tile set, the least recently used first. */
   readonly #open = new Map<number, Growth>();
-  /** Segments to be synced and closed: nothing is appended to them any more. */
+  /** Segments to be synced and closed, to which nothing more is appended. */
   readonly #complete = new Set<Growth>();
   readonly #note;
-  readonly #isThere;
+  readonly #find;
   readonly #reader: SegmentReader;
 
-  /** `writer` identifies this thread among all threads and processes at any time. */
+  /** `writer` is unique among all threads and processes, including past ones. */
   constructor(db: IndexFile, root: string, writer: string, clock: () => number, maxBytes = SEGMENT_BYTES) {
     this.#db = db;
     this.#root = root;
@@ -54,7 +54,7 @@ export class SegmentBytes implements Bytes {
     this.#note = db.prepare<[string | null, number, number, number, number, string]>(
       'UPDATE segments SET writer = ?, size = ?, filled = ?, written_at = ? WHERE id = ? AND writer = ?',
     );
-    this.#isThere = db.prepare<[number]>('SELECT 1 FROM segments WHERE id = ?');
+    this.#find = db.prepare<[number]>('SELECT 1 FROM segments WHERE id = ?');
   }
 
   put(set: number, records: readonly PackObject[]): PutBytes {
@@ -92,9 +92,9 @@ export class SegmentBytes implements Bytes {
     for (const segment of segments) rmSync(segmentPath(this.#root, set, segment), { force: true });
   }
 
-  /** Syncs and closes complete segments. Closes those that another process has removed, so that their space is free. */
+  /** Syncs and closes complete segments. Closes those that another process has removed, which frees their space. */
   tidy(): void {
-    for (const { set, segment } of this.#open.values()) if (!this.#isThere.get(segment)) this.leave(set);
+    for (const { set, segment } of this.#open.values()) if (!this.#find.get(segment)) this.leave(set);
     for (const segment of this.#complete) {
       this.#complete.delete(segment);
       try {
@@ -105,14 +105,14 @@ export class SegmentBytes implements Bytes {
     }
   }
 
-  /** Afterwards the tiles of the set that this thread has put are on the disk. */
+  /** Syncs the tiles of the set that this thread has put. */
   sync(set: number): void {
     this.tidy();
     const segment = this.#open.get(set);
     if (segment) fsyncSync(segment.descriptor);
   }
 
-  /** Closes the set's open segment: the next put begins another one. Returns false, for `note`. */
+  /** Closes the set's open segment, so that the next put begins another one. Returns false, for `note`. */
   leave(set: number): false {
     const segment = this.#open.get(set);
     this.#open.delete(set);
@@ -120,12 +120,12 @@ export class SegmentBytes implements Bytes {
     return false;
   }
 
-  /** The number of the segment that is being appended to. */
+  /** The number of the set's open segment. */
   segmentOf(set: number): number | null {
     return this.#open.get(set)?.segment ?? null;
   }
 
-  /** Afterwards other processes may compact the segments. */
+  /** Closes all segments, and lets other processes compact them. */
   close(): void {
     for (const { descriptor } of [...this.#open.values(), ...this.#complete]) closeSync(descriptor);
     this.#reader.close();
@@ -152,7 +152,7 @@ export class SegmentBytes implements Bytes {
     blockingly(() => this.#isNoted(segment, null));
   }
 
-  /** Records the size. False: another process has taken the segment for complete, and may be about to remove it. */
+  /** Records the size. False if another process considers the segment complete, and may soon remove it. */
   #isNoted({ segment, size, filled }: Growth, writer: string | null): boolean {
     return this.#note.run(writer, size, filled, this.#clock(), segment, this.#writer).changes > 0;
   }
@@ -175,7 +175,7 @@ export class SegmentBytes implements Bytes {
       } finally {
         if (number !== null && !created) blockingly(() => remove.run(number));
       }
-      // The index is older than the files beside it, or another process has received the same number.
+      // The index is older than the files beside it, or another process has created the same number.
       next = greatestSegment(this.#root) + 1;
     }
     throw new Error('Other processes create segments with the same numbers.');

@@ -17,7 +17,7 @@ import type { BytePlace } from '../bytes.ts';
 import { noIndex } from '../index/index-failure.ts';
 import { type IndexFile, type IndexOptions, indexPath, openIndexFile } from '../index/index-file.ts';
 
-/** Bytes at which a segment is full. Offsets have 32 bits. */
+/** Default size of a full segment. Offsets in the index have 32 bits. */
 export const SEGMENT_BYTES = 256 * 1024 ** 2;
 
 const FOLDER = 'segments';
@@ -30,7 +30,7 @@ export function segmentPath(root: string, set: number, segment: number): string 
   return join(setFolder(root, set), `${segment}.tiles`);
 }
 
-/** A segment that this process appends to. No other process ever does. */
+/** A segment that this process appends to, and no other. */
 export interface OpenSegment {
   readonly set: number;
   readonly segment: number;
@@ -38,7 +38,7 @@ export interface OpenSegment {
   size: number;
 }
 
-/** Null: there is already a file of this number, of an index that was replaced by an older one. */
+/** Null if there is a file of this number: the index may have been replaced by an older one. */
 export function createSegment(root: string, set: number, segment: number): OpenSegment | null {
   mkdirSync(setFolder(root, set), { recursive: true });
   try {
@@ -54,7 +54,7 @@ export interface SegmentFile {
   readonly segment: number;
 }
 
-/** The segments on the disk, by number. Another process may remove the folder of a tile set at any moment. */
+/** The segments on the disk, sorted by number. Another process may remove the folder of a tile set in the meantime. */
 export function segmentFiles(root: string): readonly SegmentFile[] {
   const folder = join(root, FOLDER);
   const found = numbersIn(folder, /^(\d+)$/).flatMap((set) =>
@@ -63,7 +63,7 @@ export function segmentFiles(root: string): readonly SegmentFile[] {
   return found.sort((a, b) => a.segment - b.segment);
 }
 
-/** Empty if there is no such folder. */
+/** Numbers in the names of a folder's entries; empty if there is no such folder. */
 function numbersIn(folder: string, pattern: RegExp): readonly number[] {
   try {
     return readdirSync(folder).flatMap((name) => pattern.exec(name)?.slice(1).map(Number) ?? []);
@@ -73,14 +73,14 @@ function numbersIn(folder: string, pattern: RegExp): readonly number[] {
   }
 }
 
-/** The greatest number of any segment on the disk; 0: there is none. */
+/** The greatest number of a segment on the disk; 0 if there is none. */
 export function greatestSegment(root: string): number {
   return segmentFiles(root).at(-1)?.segment ?? 0;
 }
 
 /**
- * Appends all of it, or throws; the next call overwrites the rest of a failed one, so that only the last record of a
- * segment can be incomplete. Returns where it begins.
+ * Appends all parts, or throws; returns the offset of the first. After a failure, the next call overwrites the incomplete
+ * record, so that only the last record of a segment can be incomplete.
  */
 export function append(segment: OpenSegment, parts: readonly Uint8Array[]): number {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
@@ -96,11 +96,11 @@ function writeRest({ descriptor }: OpenSegment, rest: Uint8Array, at: number): v
   while (done < rest.length) done += writevSync(descriptor, [rest.subarray(done)], at + done);
 }
 
-/** Opens segments for reading. One whose file was removed can be read until it is closed. */
+/** Opens segments for reading. An open one can be read even after its file was removed. */
 export class SegmentReader {
   readonly #root: string;
   readonly #maxOpen: number;
-  /** Descriptors by segment, the one that was opened first before the others. */
+  /** Descriptors by segment, in the order of opening. */
   readonly #open = new Map<number, number>();
 
   constructor(root: string, maxOpen: number) {
@@ -108,12 +108,12 @@ export class SegmentReader {
     this.#maxOpen = maxOpen;
   }
 
-  /** Whether the segment is there. It can then be read until it is closed, even if its file is removed. */
+  /** Whether the segment exists. If so, it is opened. */
   has({ set, segment }: SegmentFile): boolean {
     return this.#descriptor(set, segment) !== null;
   }
 
-  /** Null: the file is missing or too short. */
+  /** Null if the file is missing or too short. */
   read(set: number, { segment, offset, length }: BytePlace): Buffer | null {
     const descriptor = this.#descriptor(set, segment);
     if (descriptor === null) return null;
@@ -121,7 +121,7 @@ export class SegmentReader {
     return readSync(descriptor, bytes, 0, length, offset) === length ? bytes : null;
   }
 
-  /** Up to `length` bytes. */
+  /** Reads up to `length` bytes; less at the end of the file, none if it is missing. */
   readSome(set: number, segment: number, offset: number, length: number): Buffer {
     const descriptor = this.#descriptor(set, segment);
     if (descriptor === null) return Buffer.alloc(0);
@@ -129,7 +129,7 @@ export class SegmentReader {
     return bytes.subarray(0, readSync(descriptor, bytes, 0, length, offset));
   }
 
-  /** Closes all segments; the next read of one opens it again. Also gives removed files back to the file system. */
+  /** Closes all segments, which frees the space of removed files; the next read of a segment opens it again. */
   close(): void {
     this.#closeUpTo(0);
   }
@@ -148,7 +148,7 @@ export class SegmentReader {
     }
   }
 
-  /** Closes those that were opened first, until so many are left. */
+  /** Closes the segments that were opened first, until `left` are open. */
   #closeUpTo(left: number): void {
     for (const [segment, descriptor] of this.#open) {
       if (this.#open.size <= left) return;
@@ -158,19 +158,19 @@ export class SegmentReader {
   }
 }
 
-/** As `openIndexFile`, but creates none beside segments: their index is lost. */
+/** As `openIndexFile`, but does not create an index beside existing segments, whose index is lost. */
 export function openSegmentIndex(root: string, options: IndexOptions): IndexFile {
   const isThere = () => existsSync(indexPath(root));
-  // Another process may create both between the first two checks.
+  // Checked twice, because another process may create both in between.
   if (!isThere() && greatestSegment(root) > 0 && !isThere()) throw noIndex();
   return openIndexFile(root, options);
 }
 
 const RESERVE_BYTES = 2 * 1024 ** 2;
-/** Bytes that the reserve leaves free. */
+/** Bytes that the reserve leaves free, and its minimum. */
 const REST = 128 * 1024;
 
-/** Reserved space, so that tiles can be removed and marks be raised on a full disk. */
+/** Reserved disk space, so that tiles can be removed and marks raised on a full disk. */
 export class Reserve {
   readonly #path: string;
   readonly #making: string;
@@ -180,7 +180,7 @@ export class Reserve {
     this.#making = join(root, 'reserve-making');
   }
 
-  /** With little room left, the reserve takes nearly all of it, so that tiles do not. */
+  /** With little space left, the reserve takes nearly all of it, before tiles do. */
   refill(): void {
     if (existsSync(this.#path)) return;
     try {
@@ -190,7 +190,7 @@ export class Reserve {
       writeFileSync(this.#making, Buffer.alloc(bytes, 1));
       renameSync(this.#making, this.#path);
     } catch {
-      // A read-only disk, or no room after all.
+      // The disk is read-only, or full in the meantime.
       rmSync(this.#making, { force: true });
     }
   }

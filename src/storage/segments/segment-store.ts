@@ -20,15 +20,15 @@ interface SegmentStoreTools extends Env {
   readonly root: string;
 }
 
-/** Milliseconds after which segments are closed, so that removed ones are given back to the file system. */
-const REOPEN_INTERVAL = 30_000;
+/** Milliseconds after which segments are closed, which frees the space of removed ones. */
+const REOPEN_INTERVAL_MS = 30_000;
 
 /** Several stores, in one or more processes, may be open on the same root. */
 export async function openSegmentStore(
   { maxOpenSegments, sweepBytesPerSecond, segmentBytes }: OpenOptions,
   { root, clock, log }: SegmentStoreTools,
 ): Promise<Store> {
-  // The thread that writes copies the log into the file: a reader's commit, of a ticket, never waits for the disk.
+  // Only the writing thread copies the log into the file, so that a ticket, a reader's commit, never waits for the disk.
   const openIndex = () => openSegmentIndex(root, { timeoutMs: 0, checkpointPages: 0 });
   const reserve = new Reserve(root);
   const db = await patiently(() => reserve.use(openIndex), clock).catch((error: Error) => {
@@ -40,7 +40,7 @@ export async function openSegmentStore(
   const tidying = openRepeater(() => segments.close(), {
     clock,
     log,
-    pause: REOPEN_INTERVAL,
+    pause: REOPEN_INTERVAL_MS,
     failure: 'could not close segments',
     pauseFirst: true,
   });

@@ -22,36 +22,36 @@ interface UpkeepOptions {
 interface ClaimedSegment {
   readonly id: number;
   readonly tile_set: number;
-  /** Of the tile set. */
+  /** Identity of the tile set. */
   readonly identity: string;
 }
 
-/** A segment whose tiles are moved to others, and the progress of that. */
+/** A segment whose live tiles are moved to others, and the progress of that. */
 interface Compaction extends ClaimedSegment {
   offset: number;
-  /** Null: by the segment's own records. Otherwise one is damaged: all packs are checked, up to this row so far. */
+  /** Null while the segment's records are followed. After a damaged record, all packs are scanned; up to this row so far. */
   scanned: number | null;
 }
 
 /** Milliseconds between rounds. */
-const INTERVAL = 1000;
-/** Rows that one transaction removes, and bytes or packs in one step of a compaction: some milliseconds each. */
+const INTERVAL_MS = 1000;
+/** Rows that a transaction removes, and bytes or packs in a step of a compaction: some milliseconds each. */
 const ROWS = 1000;
 const STEP_BYTES = 4 * 1024 ** 2;
 const STEP_PACKS = 500;
-/** A segment is compacted when half of it is dead (unnamed); in a store with more dead than this, at this share. */
+/** A segment is compacted if half of it is dead (named by no row); in a store above both limits, if `MAX_DEAD` of it is. */
 const MAX_DEAD = 0.2;
 const MIN_DEAD_BYTES = 64 * 1024 ** 2;
 
-/** Milliseconds between two searches for files that no row names, and their age. */
-const ORPHAN_INTERVAL = 3_600_000;
-const ORPHAN_AGE = 86_400_000;
+/** Milliseconds between two searches for files that no row names, and their minimum age for removal. */
+const ORPHAN_INTERVAL_MS = 3_600_000;
+const ORPHAN_AGE_MS = 86_400_000;
 
 /** Frees the space of dropped tile sets and of removed tiles, in small steps between the commands of the writer. */
 export class SegmentUpkeep {
   readonly #options: UpkeepOptions;
   #compaction: Compaction | null = null;
-  /** Milliseconds since 1970 from which there may be work. */
+  /** When there may be work again, in milliseconds since 1970. */
   #dueAt = 0;
   #orphansDueAt = 0;
   #orphans: ReadonlySet<number> = new Set();
@@ -64,24 +64,24 @@ export class SegmentUpkeep {
     this.#dueAt = 0;
   }
 
-  /** Returns the milliseconds until the next step. */
+  /** Does a part of the work, and returns the milliseconds until the next step. */
   step(): number {
     this.#options.bytes.tidy();
-    if (Date.now() < this.#dueAt) return INTERVAL;
+    if (Date.now() < this.#dueAt) return INTERVAL_MS;
     const swept = this.#sweep();
     if (swept !== null) return swept;
     this.#compaction ??= this.#claim();
     if (!this.#compaction) {
       this.#removeOrphans();
-      // By then segments of dead processes count as complete.
+      // By then, segments of processes that have died count as complete.
       this.#dueAt = Date.now() + WRITER_GONE_AFTER;
-      return INTERVAL;
+      return INTERVAL_MS;
     }
     this.#compact(this.#compaction);
     return 0;
   }
 
-  /** One file, or some rows, of a dropped tile set; null: none. */
+  /** Removes a file or some rows of a dropped tile set; null if there is none. */
   #sweep(): number | null {
     const { db, root, bytes, sweepBytesPerSecond } = this.#options;
     const set = this.#number('SELECT id FROM tile_sets WHERE dropped_at IS NOT NULL LIMIT 1');
@@ -108,30 +108,30 @@ export class SegmentUpkeep {
   }
 
   /**
-   * Removes files that no row names, left by a crash. Each had no row at the search before, an hour ago, and has not
-   * changed for a day. The files are listed before the rows, because a row is written before its file. An index that
-   * has not used the number of a file is older than the file: it stays.
+   * Removes files that a crash has left without a row: those that had none at the last search, an hour ago, either, and
+   * have not changed for a day. Files are listed before rows, because a row is written before its file. A file whose
+   * number the index has not used yet is left: the index is older than the file.
    */
   #removeOrphans(): void {
     const { db, root, bytes } = this.#options;
     const now = Date.now();
     if (now < this.#orphansDueAt) return;
-    this.#orphansDueAt = now + ORPHAN_INTERVAL;
+    this.#orphansDueAt = now + ORPHAN_INTERVAL_MS;
     const files = segmentFiles(root);
     const named = new Set(db.prepare<[], number>('SELECT id FROM segments').pluck().all());
     const last = this.#number("SELECT seq FROM sqlite_sequence WHERE name = 'segments'") ?? 0;
     const orphans = files.filter(({ segment }) => !named.has(segment) && segment <= last);
     const old = orphans.filter(({ set, segment }) => {
       const file = statSync(segmentPath(root, set, segment), { throwIfNoEntry: false });
-      return file !== undefined && file.mtimeMs < now - ORPHAN_AGE;
+      return file !== undefined && file.mtimeMs < now - ORPHAN_AGE_MS;
     });
     for (const { set, segment } of old) if (this.#orphans.has(segment)) bytes.free(set, [segment]);
     this.#orphans = new Set(old.map(({ segment }) => segment));
   }
 
   /**
-   * The segment that frees most space, if that is worth copying the rest; no other process touches it then. One without
-   * a size was not written to, or its process was killed before a row named the bytes.
+   * Claims the segment with the largest dead share, if that is worth copying the rest; other processes then leave it alone.
+   * One of size 0 was not written to, or its process was killed before a row named the bytes.
    */
   #claim(): Compaction | null {
     const { db, writer } = this.#options;
@@ -160,7 +160,7 @@ export class SegmentUpkeep {
   #compact(compaction: Compaction): void {
     const { db, bytes } = this.#options;
     const isOver = compaction.scanned === null ? this.#followRecords(compaction) : this.#scan(compaction);
-    // Tiles that a power cut must not lose are on the disk before their former place is removed.
+    // The copies are synced before the originals are removed, so that a power cut loses neither.
     bytes.sync(compaction.tile_set);
     if (!isOver) return;
     this.#compaction = null;
@@ -168,7 +168,7 @@ export class SegmentUpkeep {
     bytes.free(compaction.tile_set, [compaction.id]);
   }
 
-  /** Whether all packs were processed. */
+  /** Moves the packs of some records. Returns whether all are done. */
   #followRecords(compaction: Compaction): boolean {
     const { bytes } = this.#options;
     const end = compaction.offset + STEP_BYTES;
@@ -198,7 +198,7 @@ export class SegmentUpkeep {
     return rows.length < STEP_PACKS;
   }
 
-  /** Copies the tiles of a pack that are still named in the segment, and names the copies. */
+  /** Copies the tiles of a pack that are still named in the segment, and lets the row name the copies. */
   #move({ id, identity }: Compaction, position: PackPosition): void {
     const { db, bytes, changes } = this.#options;
     const row = changes.rowOf(position);
@@ -229,7 +229,7 @@ export class SegmentUpkeep {
     return this.#number('SELECT live FROM segments WHERE id = ?', segment) ?? 0;
   }
 
-  /** The first column of the first row. */
+  /** The first column of the query's first row. */
   #number(query: string, ...parameters: number[]): number | undefined {
     return this.#options.db
       .prepare<number[], number>(query)

@@ -8,17 +8,17 @@ import { NO_CHANGE, type StoreChange } from '../store.ts';
 import { COMMAND, PUT, TROUBLE } from './segment-writer.ts';
 import { openSegmentWriting, type PutCommand, type WriterData } from './segment-writing.ts';
 
-/** Milliseconds until upkeep is tried again after a failure. */
-const UPKEEP_PAUSE = 10_000;
+/** Milliseconds before upkeep is retried after a failure. */
+const UPKEEP_PAUSE_MS = 10_000;
 
 const writing = openSegmentWriting(workerData as WriterData);
 const channel = channelToParent(errorCopier);
 let upkeep = setTimeout(doUpkeep, 0);
-/** Puts that arrive together share a transaction. */
+/** Puts that arrive in the same turn of the event loop share a transaction. */
 let puts: { readonly command: PutCommand; readonly reply: Deferred<StoreChange> }[] = [];
 
 function doUpkeep(): void {
-  let pause = UPKEEP_PAUSE;
+  let pause = UPKEEP_PAUSE_MS;
   try {
     pause = writing.upkeep();
   } catch (error) {
@@ -60,7 +60,7 @@ channel.handle(COMMAND, ({ method, parameters }) => {
   } catch (error) {
     throw storeFailure(error);
   } finally {
-    // Upkeep follows the commands that wait already.
+    // Upkeep comes after the commands that are already waiting.
     if (method === 'drop') upkeep = setTimeout(doUpkeep, 0);
   }
 });

@@ -9,7 +9,7 @@ import { storeFailure } from '../index/index-failure.ts';
 import type { StoreChange } from '../store.ts';
 import type { PutCommand, SegmentWriting, WriterData } from './segment-writing.ts';
 
-/** The commands of the thread. */
+/** The commands of the writing thread. */
 type Method = Exclude<keyof SegmentWriting, 'upkeep' | 'putTogether'>;
 
 /** Runs a command in the writing thread, or in this one. */
@@ -18,22 +18,22 @@ export type RunCommand = <M extends Method>(
   parameters: Parameters<SegmentWriting[M]>,
 ) => Promise<ReturnType<SegmentWriting[M]>>;
 
-/** A message of its own, so that its bytes are transferred without a copy. */
+/** A separate message, so that its bytes are transferred without a copy. */
 export const PUT = messageKind<PutCommand, StoreChange>('put');
 export const COMMAND = messageKind<
   { readonly method: Method; readonly parameters: readonly unknown[] },
   unknown
 >('command');
-/** Upkeep failed: the error, as `errorCopier` writes it. */
+/** Reports a failure of upkeep: the error, as `errorCopier` writes it. */
 export const TROUBLE = messageKind<unknown>('trouble');
 
-/** Commands queued at the thread. Few, so that a truncation does not wait behind a long queue of tiles. */
+/** Limit of commands queued at the thread: few, so that a truncation does not wait behind many tiles. */
 const MAX_IN_FLIGHT = 16;
-/** Commands of a truncation go before waiting tiles. */
+/** Priority of a truncation's commands over waiting tiles. */
 const URGENT = 1;
 const URGENT_METHODS: ReadonlySet<Method> = new Set(['mark', 'drop']);
 
-/** The only thread of a store that writes. It starts on first use, and again after a crash. */
+/** The only thread of a process that writes to the store. It starts with its first use, and again after a crash. */
 export class SegmentWriter {
   readonly #thread;
   readonly #log: Logger;
@@ -57,13 +57,13 @@ export class SegmentWriter {
     });
   }
 
-  /** A start takes longer than a command: callers that expect commands start it first. */
+  /** Starts the thread. That takes longer than a command, so callers that expect commands start it in advance. */
   start(): void {
     this.#isStarted = true;
     this.#thread.start();
   }
 
-  /** Rejects with the store's failure; with `store-failed` also when the thread dies. */
+  /** Rejects with the store's failure, and with `store-failed` if the thread dies. */
   readonly run: RunCommand = (method, parameters) => {
     const runNow = async () => {
       if (this.#closed) throw new TilewardenError('store-failed', 'The tile store is closed.');

@@ -20,12 +20,12 @@ import { SegmentBytes } from './segment-bytes.ts';
 import { openSegmentIndex, Reserve } from './segment-files.ts';
 import { SegmentUpkeep } from './segment-upkeep.ts';
 
-/** Packs that one transaction edits: some milliseconds. */
+/** Packs that a transaction edits: some milliseconds. */
 const PACKS_IN_A_SLICE = 256;
 
 interface WritingParts {
   readonly bytes: Bytes;
-  /** Background work. `wake`: there may be some. `step` does a part, and returns the milliseconds until the next. */
+  /** Background work. `wake`: there may be some. `step` does a part and returns the milliseconds until the next step. */
   readonly upkeep: { wake(): void; step(): number };
   /** Space for changes that a full disk must not prevent. */
   readonly reserve: { use<T>(work: () => T): T; refill(): void };
@@ -37,17 +37,17 @@ type PutResult = StoreChange | TilewardenError;
 interface PutOfSet {
   readonly set: TileSetKey;
   readonly records: PackObject[];
-  /** Null: they are put within the transaction. */
+  /** Bytes that were put before the transaction; null: they are put within it. */
   early: { readonly id: number; readonly put: PutBytes } | null;
 }
 
-/** The tiles of each record as the index names them, and the number of their tile set. */
+/** The tiles of each record as entries of the index, and the number of their tile set. */
 interface PlacedTiles {
   readonly id: number;
   readonly of: ReadonlyMap<PackObject, readonly IndexedTile[]>;
 }
 
-/** The writing half of a store, one command after another. A store of segments runs it in a thread of its own. */
+/** The writing half of a local store: runs commands one at a time. A store of segments runs it in a separate thread. */
 export class SegmentWriting {
   readonly #db: IndexFile;
   readonly #running;
@@ -77,7 +77,7 @@ export class SegmentWriting {
     return result;
   }
 
-  /** All puts in one transaction. Those with an outdated ticket are refused; the others are stored. */
+  /** Puts in one transaction. Those with an outdated ticket are refused; the others are stored. */
   putTogether(commands: readonly PutCommand[]): readonly PutResult[] {
     const bySet = new Map<string, PutOfSet>();
     const puts = commands.map((command) => {
@@ -87,7 +87,7 @@ export class SegmentWriting {
       ofSet.records.push(...records);
       return { command, records, ofSet };
     });
-    // Before the transaction: other processes need not wait for it.
+    // Before the transaction, so that other processes do not wait for it.
     for (const ofSet of bySet.values()) ofSet.early = this.#putEarly(ofSet);
     return this.#transaction(() => {
       const placed = new Map<PutOfSet, PlacedTiles>();
@@ -106,7 +106,7 @@ export class SegmentWriting {
     });
   }
 
-  /** The next slice of an edit, and where to continue. */
+  /** Does the next slice of an edit, and returns where to continue. */
   edit({ set, z, rect, edit, after, at }: EditCommand): EditResult {
     return this.#reserve.use(() =>
       this.#transaction(() => {
@@ -119,18 +119,18 @@ export class SegmentWriting {
         const sums: ChangeSums = { live: new Map(), writtenAt: null, changedAt: at };
         const done = rows.map((row) => {
           const position = { set: id, z, x: row.x, y: row.y };
-          let meant = NO_CHANGE;
+          let selected = NO_CHANGE;
           this.#changes.change(
             position,
             row,
             (tiles) => {
               const result = editTiles(tiles, row, rect, edit);
-              meant = result.meant;
+              selected = result.selected;
               return result.tiles;
             },
             sums,
           );
-          return meant;
+          return selected;
         });
         if (this.#changes.finish(sums.live)) this.#upkeep.wake();
         return { ...sumOfChanges(done), next };
@@ -138,7 +138,7 @@ export class SegmentWriting {
     );
   }
 
-  /** Removes a tile with damaged bytes, unless it was replaced since. */
+  /** Removes a tile with damaged bytes, unless it was replaced in the meantime. */
   discard(set: TileSetKey, z: number, x: number, y: number, place: BytePlace): StoreChange {
     return this.#transaction(() => {
       const id = this.#reader.setRow(set);
@@ -146,16 +146,16 @@ export class SegmentWriting {
       const position = { set: id, z, x: packOf(x), y: packOf(y) };
       const sums: ChangeSums = { live: new Map(), writtenAt: null, changedAt: 0 };
       const slot = slotOf(x, y);
-      const isIt = (tile: IndexedTile) => tile.slot === slot && isSamePlace(tile, place);
+      const isDamaged = (tile: IndexedTile) => tile.slot === slot && isSamePlace(tile, place);
       const drop = (tiles: readonly IndexedTile[]) =>
-        tiles.some(isIt) ? tiles.filter((tile) => !isIt(tile)) : tiles;
+        tiles.some(isDamaged) ? tiles.filter((tile) => !isDamaged(tile)) : tiles;
       const change = this.#changes.change(position, this.#changes.rowOf(position), drop, sums);
       this.#changes.finish(sums.live);
       return change;
     });
   }
 
-  /** Durable when it returns. */
+  /** Hides tile sets, durably when it returns; upkeep frees their space. */
   drop(layer: string, set: TileSetKey | null, now: number): void {
     const only = set ? 'AND identity = ?' : '';
     const drop = this.#db.prepare<unknown[]>(
@@ -190,13 +190,13 @@ export class SegmentWriting {
     return blockingly(() => this.#running.immediate(work) as T);
   }
 
-  /** Null: the set is not in use yet. */
+  /** Puts bytes before the transaction; null if the set is not in the index yet. */
   #putEarly({ set, records }: PutOfSet): PutOfSet['early'] {
     const id = blockingly(() => this.#reader.setRow(set));
     return id === null ? null : { id, put: this.#bytes.put(id, records) };
   }
 
-  /** Puts the records again if the set was dropped since, or another process has taken the segment. */
+  /** Puts the records again if the set was dropped in the meantime, or another process has taken the segment. */
   #place({ set, records, early }: PutOfSet): PlacedTiles {
     const id = this.#setFor(set);
     const isThere = early?.id === id && early.put.note();
@@ -215,7 +215,7 @@ export class SegmentWriting {
     );
   }
 
-  /** The number of the tile set, which is created if it is not in use. */
+  /** The number of the tile set, which is added to the index if missing. */
   #setFor(set: TileSetKey): number {
     const known = this.#reader.setRow(set);
     if (known !== null) return known;
@@ -257,7 +257,7 @@ interface EditCommand {
 }
 
 interface EditResult extends StoreChange {
-  /** Where to continue; null: done. */
+  /** Where to continue; null after the last. */
   readonly next: PackCursor | null;
 }
 
@@ -267,7 +267,7 @@ export interface WriterData {
   readonly segmentBytes?: number;
 }
 
-/** Pages of the index's log after which the writer copies them into the file: 16 MiB. */
+/** Pages of the index's log (16 MiB) after which the writer copies them into the file. */
 const CHECKPOINT_PAGES = 4000;
 
 export function openSegmentWriting({ root, sweepBytesPerSecond, segmentBytes }: WriterData): SegmentWriting {

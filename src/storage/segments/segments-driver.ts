@@ -30,10 +30,10 @@ const segmentStoreOptions = z
 
 type SegmentStoreOptions = z.infer<typeof segmentStoreOptions>;
 
-/** Files in the folders of stores before 0.3. */
+/** Names in the folders of stores of versions before 0.3. */
 const FORMER_FILES = ['layers', 'generations.sqlite', 'tickets.sqlite'];
 
-/** The type has kept its name: configurations contain it. */
+/** The type is called `bundle` because existing configurations contain that name. */
 export const segmentsDriver = {
   type: 'bundle',
   options: segmentStoreOptions,

@@ -42,15 +42,10 @@ export async function hideExport(query: Statements, id: number, reason: string, 
 }
 
 function refuseUnlessRoom(shown: readonly TaskRow[], { name, account, unlimited }: TaskAuthor): void {
-  if (shown.length >= MAX_EXPORTS) {
-    throw new TilewardenError(
-      'too-many-exports',
-      `There are ${MAX_EXPORTS} exports already; delete one first.`,
-    );
-  }
+  const refusal = (full: string) => new TilewardenError('too-many-exports', `${full}; delete one first.`);
+  if (shown.length >= MAX_EXPORTS) throw refusal(`There are ${MAX_EXPORTS} exports already`);
   if (unlimited || shown.filter((row) => row.account === account).length < MAX_OF_ONE) return;
-  throw new TilewardenError(
-    'too-many-exports',
-    `${name} has ${MAX_OF_ONE} exports already, as many as one account that is no administrator may; delete one first.`,
+  throw refusal(
+    `${name} has ${MAX_OF_ONE} exports already, as many as one account that is no administrator may`,
   );
 }

@@ -239,8 +239,6 @@ async function createTask(
     .values({
       event_id: await changeNumber(query),
       state: 'pending',
-      outcome: null,
-      reason: null,
       layer: request.layer,
       type: request.type,
       request: JSON.stringify(request),
@@ -256,12 +254,9 @@ async function createTask(
       created_by: author.name,
       account: author.account,
       created_at: now,
-      started_at: null,
-      ended_at: null,
       idempotency_key: key?.text ?? null,
       key_digest: key?.digest ?? null,
       export_id: request.archive?.id ?? null,
-      file: null,
     })
     .returningAll()
     .executeTakeFirstOrThrow();
@@ -303,19 +298,14 @@ async function refuseUnlessRoom(
   count: number,
   maxUnfinished: number,
 ): Promise<void> {
-  const remedy = 'wait for some to end, or stop them.';
-  if ((await countUnfinished(query, null)) + count > maxUnfinished) {
-    throw new TilewardenError(
-      'too-many-tasks',
-      `At most ${maxUnfinished} tasks wait or run at the same time; ${remedy}`,
-    );
-  }
+  const refusal = (tasks: string) => {
+    const message = `At most ${tasks} wait or run at the same time; wait for some to end, or stop them.`;
+    return new TilewardenError('too-many-tasks', message);
+  };
+  if ((await countUnfinished(query, null)) + count > maxUnfinished) throw refusal(`${maxUnfinished} tasks`);
   const share = shareOf(author, maxUnfinished);
   if (share === maxUnfinished || (await countUnfinished(query, author)) + count <= share) return;
-  throw new TilewardenError(
-    'too-many-tasks',
-    `At most ${share} tasks of one account that is no administrator wait or run at the same time; ${remedy}`,
-  );
+  throw refusal(`${share} tasks of one account that is no administrator`);
 }
 
 async function countUnfinished(query: Statements, author: TaskAuthor | null): Promise<number> {

@@ -3,9 +3,9 @@ import { TEXTS } from '../texts.ts';
 
 export type { ApiBody, ApiRequest, ApiResponse } from '../../../src/http/api/api-routes.ts';
 
-/** A failure reported by the server, or that it could not be reached. */
+/** A failure that the server has reported, or an unreachable server. */
 export class Problem extends Error {
-  /** 0: there was no response. */
+  /** HTTP status; 0 without a response. */
   readonly status: number;
   readonly requestId: string | null;
 
@@ -22,12 +22,12 @@ export function problemFrom(error: unknown): Problem {
   return new Problem(error instanceof Error ? error.message : String(error), 0, null);
 }
 
-/** A retry would fail in the same way. */
+/** Whether a retry would fail in the same way. */
 export function isRefusal({ status }: Problem): boolean {
   return status >= 400 && status < 500;
 }
 
-/** A response and its version; null: the server sent none. */
+/** A response and its version (`ETag`); null if the server sent none. */
 export interface Versioned<T> {
   readonly data: T;
   readonly version: string | null;
@@ -35,11 +35,11 @@ export interface Versioned<T> {
 
 export interface SendOptions {
   readonly signal?: AbortSignal;
-  /** The version to be changed: another one is refused with status 412. */
+  /** The version that the request changes; the server refuses another one with status 412. */
   readonly version?: string | null;
 }
 
-/** Relative to the page, so that it works below any prefix. */
+/** `path` is relative to the page, so that it works below any prefix. */
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await fetchJson<T>('GET', path, undefined, signal && { signal })).data;
 }
@@ -78,12 +78,12 @@ export async function reach(path: string, init: RequestInit): Promise<Response> 
   });
   if (response.ok) return response;
   const text = (await response.text()).trim().slice(0, 1000);
-  // A wrong password ends no session.
+  // A 401 of the sign-in itself is a wrong password, not the end of a session.
   if (response.status === 401 && path !== SESSION_PATH) dispatchEvent(new Event(SESSION_ENDED));
   throw new Problem(text || response.statusText, response.status, response.headers.get('x-request-id'));
 }
 
-/** A layer's name may contain any character. */
+/** Encodes a part of a path, such as a layer's name, which may contain any character. */
 export function part(text: string): string {
   return encodeURIComponent(text);
 }
@@ -93,7 +93,7 @@ export const SESSION_PATH = 'api/v1/session';
 export const SESSION_ENDED = 'tilewarden-session-ended';
 export const SESSION_BEGUN = 'tilewarden-session-begun';
 
-/** With the address as this browser knows the server. */
+/** The command for a request, with the server's address as this browser uses it. */
 export function curl(method: string, path: string, body?: unknown): string {
   const address = new URL(path, location.href.split('#')[0]).href;
   const call = `curl -u NAME:PASSWORD ${method === 'GET' ? '' : `-X ${method} `}${quoted(address)}`;
@@ -106,16 +106,16 @@ export function curl(method: string, path: string, body?: unknown): string {
   ].join('\n');
 }
 
-/** One word for a POSIX shell. */
+/** Quotes a text as one word for a POSIX shell. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 export const RELOAD_FORM = new URLSearchParams({ reload_configuration: '1' });
-/** The server's first sentence, for GeoWebCache's clients. */
+/** The first sentence of the response, which is meant for GeoWebCache's clients. */
 const THEIRS = /^TileLayerConfiguration reloaded\. Read \d+ layers from configuration resources\.\s*/;
 
-/** GeoWebCache's address responds with a page; returns its text. */
+/** Reloads by GeoWebCache's interface, which responds with a page; returns its text. */
 export async function reloadConfiguration(): Promise<string> {
   try {
     const text = textIn(await (await reach('rest/reload', { method: 'POST', body: RELOAD_FORM })).text());

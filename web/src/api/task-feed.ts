@@ -4,15 +4,15 @@ import { type ApiResponse, get, problemFrom, SESSION_BEGUN } from './client.ts';
 export type Task = ApiResponse<'GET /api/v1/tasks/{id}'>;
 type Listener = (task: Task) => void;
 
-/** `polled`: the server responds, but there is no stream. Null: not requested yet. */
+/** `polled`: the server responds, but without a stream. Null: no response yet. */
 export type FeedState = 'live' | 'polled' | 'lost' | null;
 
 const FLUSH_MS = 150;
 const POLL_MS = 5000;
 
 /**
- * Changes of tasks for the whole page, from one stream, which is open while the page is visible: browsers allow a host
- * six connections, and each tab would hold one. Polled without a stream.
+ * Changes of tasks for the whole page, from one stream of events, or by polling while that fails. The stream is open only
+ * while the page is visible: browsers allow six connections to a host, and each tab would hold one.
  */
 class TaskFeed {
   readonly #listeners = new Set<Listener>();
@@ -62,7 +62,7 @@ class TaskFeed {
     this.#stream = null;
   }
 
-  /** Continues after the last event. */
+  /** Opens a stream that continues after the last event. */
   #connect = (): void => {
     this.#disconnect();
     if (document.hidden) return;
@@ -89,7 +89,7 @@ class TaskFeed {
     const state = await this.#fetchLatest();
     if (this.#stream !== stream || this.#state === 'live') return;
     this.#setState(state);
-    // The browser opens a stream again unless it was refused.
+    // The browser reconnects a stream by itself, unless the server has refused it.
     const isRefused = stream.readyState === EventSource.CLOSED;
     clearTimeout(this.#timer);
     this.#timer = window.setTimeout(() => (isRefused ? this.#connect() : void this.#poll(stream)), POLL_MS);
@@ -123,7 +123,7 @@ export function useFeedState(): FeedState {
   return useSyncExternalStore(taskFeed.watch, taskFeed.state);
 }
 
-/** The newest version of each task that changed since the first call; changes in quick succession are shown together. */
+/** The newest version of each task that has changed since the first call; quick successions are shown together. */
 export function useTaskChanges(): ReadonlyMap<number, Task> {
   const [tasks, setTasks] = useState<ReadonlyMap<number, Task>>(new Map());
   useEffect(() => {

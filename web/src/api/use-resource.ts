@@ -1,19 +1,22 @@
 import { useCallback, useEffect, useState } from 'react';
+import { TEXTS } from '../texts.ts';
+import { forgetInput } from '../unsaved.ts';
 import {
   type ApiRequest,
   type ApiResponse,
   fetchJson,
-  type Problem,
+  Problem,
   problemFrom,
   SESSION_BEGUN,
   type Versioned,
 } from './client.ts';
+import { useFeedState } from './task-feed.ts';
 
 type PathOf<Request> = Request extends `GET ${infer Path}` ? Path : never;
 
 export interface Resource<T> {
   readonly data: T | null;
-  /** The server's version of the content; null: none. */
+  /** The server's version of the content; null if it has none. */
   readonly version: string | null;
   readonly problem: Problem | null;
   reload(): void;
@@ -21,9 +24,9 @@ export interface Resource<T> {
   replace(response: Versioned<T>): void;
 }
 
-/** Seconds between tries after a failure. */
+/** Seconds between attempts after a failure. */
 const RETRY_SECONDS = 5;
-/** Milliseconds before a request whose content is being typed. */
+/** Milliseconds without typing before a request with the typed content. */
 const TYPING_MS = 250;
 
 /** The response to `GET` of a path without parameters, typed by the table of routes. */
@@ -33,7 +36,7 @@ export function useApi<Path extends PathOf<ApiRequest>>(path: Path, everySeconds
 
 /**
  * The response to `GET` of a path, or to a request with `content`; a null path sends nothing. It is requested again every
- * `everySeconds` while the page is visible, after a failure, and after a new sign-in. The old data stays until then.
+ * `everySeconds` while the page is visible, after a failure, and after a new sign-in. Until then the old data is shown.
  */
 export function useResource<T>(
   path: string | null,
@@ -95,7 +98,20 @@ export function useResource<T>(
   return { data, version, problem, reload, replace };
 }
 
-/** The value once it has been stable for a moment, while a user types or drags. */
+/** HTTP status for a change of another version than the current one. */
+const CHANGED = 412;
+
+/** For `catch` of a save: shows the version that another user saved before. */
+export function reloadChanged(reload: () => void) {
+  return (error: unknown): never => {
+    const { status, requestId } = problemFrom(error);
+    if (status !== CHANGED) throw error;
+    reload();
+    throw new Problem(TEXTS.errors.changed, status, requestId);
+  };
+}
+
+/** The latest value that was stable for a moment, for requests while a user types or drags. */
 export function useRested<T>(value: T): T {
   const [rested, setRested] = useState(value);
   useEffect(() => {
@@ -110,17 +126,30 @@ export interface Action {
   readonly problem: Problem | null;
   /** The message after success. */
   readonly done: string | null;
-  /** Shows the result of `work` if it is a text. Never rejects; resolves to whether it worked. */
+  /** Runs `work`, whose result is shown if it is a text. Never rejects; resolves to whether it succeeded. */
   run(work: () => Promise<unknown>): Promise<boolean>;
+  /** Shows no result of the last work: its input has changed. */
+  forget(): void;
 }
 
-/** The state and result of a request started by a click. */
+const NO_RESULT = { busy: false, problem: null, done: null };
+
+/** The state and result of a request that a click starts. */
 export function useAction(): Action {
-  const [state, setState] = useState<Omit<Action, 'run'>>({ busy: false, problem: null, done: null });
+  const [state, setState] = useState<Omit<Action, 'run' | 'forget'>>(NO_RESULT);
+  const feed = useFeedState();
+  // The server can be reached again.
+  useEffect(() => {
+    if (feed === 'live' || feed === 'polled')
+      setState((now) => (now.problem?.status === 0 ? NO_RESULT : now));
+  }, [feed]);
+  const forget = useCallback(() => setState((now) => (now.busy ? now : NO_RESULT)), []);
   const run = useCallback(async (work: () => Promise<unknown>) => {
-    setState({ busy: true, problem: null, done: null });
+    setState({ ...NO_RESULT, busy: true });
     try {
       const result = await work();
+      // A form that stays on the page has been saved.
+      if (typeof result === 'string') forgetInput();
       setState({ busy: false, problem: null, done: typeof result === 'string' ? result : null });
       return true;
     } catch (error) {
@@ -128,5 +157,5 @@ export function useAction(): Action {
       return false;
     }
   }, []);
-  return { ...state, run };
+  return { ...state, run, forget };
 }

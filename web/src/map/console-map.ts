@@ -1,4 +1,5 @@
 import Zoom from 'ol/control/Zoom.js';
+import { intersects } from 'ol/extent.js';
 import { defaults as defaultInteractions } from 'ol/interaction/defaults.js';
 import ImageLayer from 'ol/layer/Image.js';
 import TileLayer from 'ol/layer/Tile.js';
@@ -32,11 +33,13 @@ export interface ConsoleMapEvents {
 const USUAL = {
   /** Whether the map repeats to the left and right. */
   wrapX: false,
-  /** Another grid set shows the same place when both have a place on earth. */
+  /** Another grid set shows the same place when both have a place on earth, and another layer where it is there. */
   keepsPlace: false,
   /** Browsers allow a host six connections: some stay free for other requests. */
   maxTilesLoading: 4,
 };
+/** Times that a layer is smaller than the map, and still seen. */
+const MAX_SHRUNK = 4;
 export type MapOptions = Readonly<typeof USUAL>;
 
 export class ConsoleMap {
@@ -77,6 +80,7 @@ export class ConsoleMap {
     const { gridSet } = set;
     const gridText = (one: TileSet<OfferedLayer> | null) => JSON.stringify([one?.layer.name, one?.gridSet]);
     const sameGrid = gridText(this.#set) === gridText(set);
+    const sameLayer = this.#set?.layer.name === set.layer.name;
     const projection = sameGrid && this.#projection ? this.#projection : projectionOf(gridSet);
     const before = this.#set && this.#options.keepsPlace ? this.map.getView() : null;
     const grid = gridOf(gridSet);
@@ -91,8 +95,15 @@ export class ConsoleMap {
     this.#tiles.setSource(set.format.startsWith('image/') ? source : null);
     if (!sameGrid) {
       const view = viewOf(gridSet, projection);
-      view.fit([...gridSet.extent], { size: this.map.getSize() ?? [800, 500], nearest: true });
+      const size = this.map.getSize() ?? [800, 500];
+      const showAll = () => view.fit([...gridSet.extent], { size, nearest: true });
+      showAll();
+      const largest = (view.getResolution() ?? 0) * MAX_SHRUNK;
       if (before) keepPlace(before, view);
+      const isSeen = intersects(view.calculateExtent(size), [...gridSet.extent]);
+      if (!sameLayer && !(isSeen && (view.getResolution() ?? 0) <= largest)) showAll();
+      // The picture of the former grid is in another projection.
+      this.#overlay.setSource(null);
       this.map.setView(view);
     }
     this.#reportView();

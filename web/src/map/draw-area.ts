@@ -25,6 +25,8 @@ export type Area =
   | { readonly kind: 'bounds'; readonly typed: readonly string[]; readonly degrees?: boolean }
   /** Text that is not GeoJSON with polygons. */
   | { readonly kind: 'text'; readonly text: string }
+  /** One of the areas of the configuration file. */
+  | { readonly kind: 'named'; readonly name: string }
   /** GeoJSON. */
   | { readonly kind: 'shape'; readonly shape: Shape; readonly crs: 'grid-set' | 'EPSG:4326' };
 
@@ -86,7 +88,11 @@ export class AreaDrawing {
 
   constructor(map: ConsoleMap, onDrawn: (area: Area) => void) {
     this.#map = map;
-    this.#onDrawn = onDrawn;
+    this.#onDrawn = (area) => {
+      onDrawn(area);
+      // As input of the form around the map.
+      map.map.getTargetElement().dispatchEvent(new Event('input', { bubbles: true }));
+    };
     map.map.addLayer(new VectorLayer({ source: this.#source, style: STYLES }));
   }
 
@@ -131,7 +137,7 @@ export class AreaDrawing {
   }
 
   #featuresOf(area: Area): Feature[] {
-    if (area.kind === 'whole' || area.kind === 'text') return [];
+    if (area.kind === 'whole' || area.kind === 'text' || area.kind === 'named') return [];
     if (area.kind === 'bounds') {
       const bounds = boundsIn(area);
       if (!bounds) return [];

@@ -3,7 +3,7 @@ import { timeText } from '../format.ts';
 import { Card, Facts, Loaded, PageHead, Table } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
 
-/** Inserted by the build. */
+/** Licences of bundled packages, inserted by the build. */
 declare const LICENCES: readonly Record<'name' | 'version' | 'licence', string>[];
 
 const WORDS = TEXTS.about;

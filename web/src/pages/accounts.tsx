@@ -182,7 +182,7 @@ function AddUser({ onAdd }: AddProps<NewUser>) {
   );
 }
 
-/** Only viewers are limited to areas. */
+/** Fields of a user, and the body of the request. Only viewers can be limited to areas. */
 function userFields(typed: typeof BLANK_USER, change: (changes: Partial<typeof BLANK_USER>) => void) {
   const grant = grantFields(typed, change);
   const { text } = tied(typed, change);
@@ -277,7 +277,7 @@ function OwnPassword() {
   );
 }
 
-/** Typed twice. */
+/** A new password, to be typed twice. */
 function NewPassword(props: InputProps & { value: string; help?: string }) {
   const { label, value, required = true } = props;
   const [again, setAgain] = useState('');

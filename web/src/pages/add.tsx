@@ -28,7 +28,7 @@ import {
   TextField,
 } from '../parts/basics.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { addressOf, useRoute } from '../route.ts';
+import { addressOf, takeInput, useRoute } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 import { DeclarationEditor, saveLayer } from './declaration-editor.tsx';
 import type { Declaration } from './declaration-fields.tsx';
@@ -54,14 +54,14 @@ function composedOf(layers: readonly string[]): Declaration {
 
 /**
  * `#/add`: a new layer; `#/add/NAME` changes one that was declared here, `#/add?copy=NAME` begins with another,
- * `#/add?url=ADDRESS` with the capabilities of a service, `#/add?of=A&of=B` with those layers put together.
+ * `#/add?of=A&of=B` with those layers put together; after `goWith` with the capabilities of a service.
  */
 export default function Add() {
   const { item, query } = useRoute();
   const copy = query.get('copy');
   if (item !== '' || copy !== null)
     return <Existing key={item + copy} name={item || (copy ?? '')} isCopy={item === ''} />;
-  return <NewLayer key={String(query)} url={query.get('url') ?? ''} of={query.getAll('of')} />;
+  return <NewLayer key={String(query)} of={query.getAll('of')} />;
 }
 
 function Existing({ name, isCopy }: { name: string; isCopy: boolean }) {
@@ -70,25 +70,26 @@ function Existing({ name, isCopy }: { name: string; isCopy: boolean }) {
     <>
       <PageHead title={isCopy ? fill(WORDS.copyTitle, { name }) : fill(TEXTS.editTitle, { name })} />
       <Loaded resource={layer}>
-        {(data) => <Editor layer={data} version={layer.version} isCopy={isCopy} />}
+        {(data) => <Editor layer={data} version={layer.version} isCopy={isCopy} onStale={layer.reload} />}
       </Loaded>
     </>
   );
 }
 
-function Editor(props: { layer: LayerInfo; version: string | null; isCopy: boolean }) {
-  const { layer, version, isCopy } = props;
+function Editor(props: { layer: LayerInfo; version: string | null; isCopy: boolean; onStale: () => void }) {
+  const { layer, version, isCopy, onStale } = props;
   const document = layer.document as Declaration | null;
   if (!document || (!isCopy && layer.origin === 'file')) return <Empty>{WORDS.fromFile}</Empty>;
-  if (!isCopy) return <DeclarationEditor document={document} version={version} />;
+  if (!isCopy) return <DeclarationEditor document={document} version={version} onStale={onStale} />;
   const title =
     document.title === undefined ? {} : { title: fill(WORDS.copyLabel, { title: String(document.title) }) };
   const copy = { ...document, name: fill(WORDS.copyName, { name: document.name }), ...title };
   return <DeclarationEditor document={copy} version={null} />;
 }
 
-function NewLayer({ url: first, of }: { url: string; of: readonly string[] }) {
+function NewLayer({ of }: { of: readonly string[] }) {
   const action = useAction();
+  const [first] = useState(takeInput);
   const [url, setUrl] = useState(first);
   const [capabilities, setCapabilities] = useState<Capabilities | null>(null);
   const [selection, setSelection] = useState(of.length > 0 ? composedOf(of) : null);
@@ -97,7 +98,7 @@ function NewLayer({ url: first, of }: { url: string; of: readonly string[] }) {
     setCapabilities(null);
     setCapabilities(await send<Capabilities>('POST', 'api/v1/import', { url }));
   };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the address of the page is read once
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the address of the service is read once
   useEffect(() => {
     if (first !== '') void action.run(read);
   }, []);
@@ -123,7 +124,10 @@ function NewLayer({ url: first, of }: { url: string; of: readonly string[] }) {
               required
               value={url}
               placeholder="https://maps.example.org/wms"
-              onText={setUrl}
+              onText={(text) => {
+                action.forget();
+                setUrl(text);
+              }}
             />
             <div className="row">
               <Button type="submit" kind="primary" disabled={action.busy}>

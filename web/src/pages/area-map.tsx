@@ -9,10 +9,10 @@ import { Loaded } from '../parts/basics.tsx';
 
 interface AreaMapProps {
   readonly layer: string;
-  /** A tile set, as in addresses of pages. */
+  /** A tile set, by the parameters of page addresses. */
   readonly wishes?: Readonly<Record<string, string>>;
   readonly area: Area;
-  /** The map opens no closer: it must not make tiles that the task does not, and a change may be a point. */
+  /** Limit of the map's first zoom: it must not make tiles that the task does not, and a change may be a point. */
   readonly maxZoom: number;
   readonly label: string;
 }

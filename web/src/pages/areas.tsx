@@ -2,20 +2,21 @@ import { lazy, Suspense } from 'react';
 import { type ApiResponse, part } from '../api/client.ts';
 import { useApi, useResource } from '../api/use-resource.ts';
 import { countText, fill, preciseTimeText } from '../format.ts';
-import { Card, Loaded, PageHead, Table } from '../parts/basics.tsx';
+import { Card, LinkButton, Loaded, PageHead, Table } from '../parts/basics.tsx';
 import { addressOf, useRoute } from '../route.ts';
+import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 
 type Areas = ApiResponse<'GET /api/v1/areas'>['areas'];
 type Shape = ApiResponse<'GET /api/v1/areas/{name}'>;
 
-/** Loaded on demand: it has a map. */
+/** Loaded on demand, because it includes the map library. */
 const AreaMap = lazy(() => import('./area-map.tsx'));
 const WORDS = TEXTS.areas;
 const REFRESH_SECONDS = 30;
 const MAX_ZOOM = 12;
 
-/** `#/areas`, and `#/areas/utrecht` with that one on the map */
+/** `#/areas`: the list; `#/areas/utrecht`: also that area on the map. */
 export default function AreaPage() {
   const { item } = useRoute();
   const areas = useApi('/api/v1/areas', REFRESH_SECONDS);
@@ -35,11 +36,13 @@ export default function AreaPage() {
 }
 
 function AreaTable({ areas }: { areas: Areas }) {
+  const mayWork = may(useCaller(), 'operator');
   return (
     <Table
       label={TEXTS.nav.areas}
       head={[TEXTS.name, TEXTS.gridSets.crs, WORDS.updated, WORDS.points]}
       numbers={1}
+      buttons={TEXTS.nav.seed}
       rows={areas.map((area) => [
         area.name,
         <span key="name">
@@ -49,6 +52,15 @@ function AreaTable({ areas }: { areas: Areas }) {
         area.srs,
         area.points === 0 ? WORDS.unread : preciseTimeText(area.updatedAt),
         countText(area.points),
+        mayWork && (
+          <LinkButton
+            key="seed"
+            aria-label={fill(TEXTS.labelled, { label: TEXTS.nav.seed, value: area.name })}
+            href={addressOf('seed', '', { area: area.name })}
+          >
+            {TEXTS.nav.seed}
+          </LinkButton>
+        ),
       ])}
     />
   );

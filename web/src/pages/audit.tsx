@@ -65,7 +65,7 @@ export default function Audit() {
   );
 }
 
-/** The beginning of a day of this browser's calendar, or of a later one; empty for an invalid day. */
+/** The start of a day in this browser's time zone, `later` days on; empty for an invalid day. */
 function dayStart(day: string, later: number): string {
   const [year = 0, month = 0, date = 0] = day.split('-').map(Number);
   return day === '' || !date ? '' : new Date(year, month - 1, date + later).toISOString();
@@ -77,7 +77,7 @@ function Entries({ entries, onRestored }: { entries: readonly Entry[]; onRestore
       label={TEXTS.nav.audit}
       head={[WORDS.time, WORDS.actor, WORDS.action, WORDS.target, WORDS.source, WORDS.outcome]}
       rows={entries.map((entry, place) => [
-        // A key that keeps a notice in place when entries are added above; an entry may have no id.
+        // A stable key, so that a notice stays at its entry when others are added above. An entry may have no id.
         entry.id === null ? `at ${place}` : `${entry.id} ${entry.phase}`,
         preciseTimeText(entry.time),
         <Actor key="actor" entry={entry} />,
@@ -103,7 +103,7 @@ function Entries({ entries, onRestored }: { entries: readonly Entry[]; onRestore
   );
 }
 
-/** Names of external accounts are not unique. */
+/** The name, for external accounts with the account's id, because their names are not unique. */
 function Actor({ entry: { actor, account } }: { entry: Entry }) {
   const isExternal = /^(oidc|proxy):/.test(account ?? '');
   return (
@@ -114,13 +114,13 @@ function Actor({ entry: { actor, account } }: { entry: Entry }) {
   );
 }
 
-/** E.g. `POST /api/v1/tasks/7/pause`. */
+/** The request of an entry, e.g. `POST /api/v1/tasks/7/pause`. */
 function requestText({ action, path }: Entry): string {
   const [method = '', template] = action.split(' ', 2);
   return path === null || template === undefined ? action : `${method} ${path}`;
 }
 
-/** The server's summary contains more, but only in English. */
+/** What was done, in the user's language. The server's summary has more details, but is English. */
 function actionText(entry: Entry): string {
   const actions: Readonly<Record<string, string>> = WORDS.actions;
   const after = fieldsOf(entry.after);
@@ -139,7 +139,7 @@ function isEnabled({ enabled }: Readonly<Record<string, unknown>>): boolean {
   return enabled !== false;
 }
 
-/** E.g. `Seed #7`, or a number of tiles or data changes. */
+/** E.g. `Seed #7`, or a count of tiles or data changes. */
 function detailsText({ type, task, tiles, merged }: Readonly<Record<string, unknown>>): string {
   const types: Readonly<Record<string, string>> = TEXTS.tasks.types;
   const count = typeof tiles === 'number' ? fill(TEXTS.overview.tiles, { count: tiles }) : merged;
@@ -165,7 +165,7 @@ function Target({ target }: { target: string | null }) {
   return address === undefined ? target : <a href={address}>{kind === 'layer' ? name.join(':') : target}</a>;
 }
 
-/** A declaration is wrapped as `document`. */
+/** The fields of a value, or of the declaration that it wraps as `document`. */
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return {};
   const fields = value as Readonly<Record<string, unknown>>;

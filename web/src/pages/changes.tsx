@@ -17,7 +17,7 @@ type Tested = ApiResponse<'POST /api/v1/deliveries/{kind}/{name}/test'>;
 type Replayed = ApiResponse<'POST /api/v1/changes/{name}/replay'>;
 type RecentChanges = ApiResponse<'GET /api/v1/changes/{name}/recent'>;
 
-/** Loaded on demand: it has a map. */
+/** Loaded on demand, because it includes the map library. */
 const AreaMap = lazy(() => import('./area-map.tsx'));
 const WORDS = TEXTS.changes;
 const REFRESH_SECONDS = 10;
@@ -29,7 +29,7 @@ const DELIVERY_STATES = {
   failed: <span className="badge failed">{TEXTS.tasks.failed}</span>,
 };
 
-/** `#/changes`, `#/changes/parcels` for one feed, `#/changes/follow:city` for a map server that is followed */
+/** `#/changes`; `#/changes/parcels`: a feed; `#/changes/follow:city`: a followed map server. */
 export default function Changes() {
   const { item } = useRoute();
   if (item.startsWith(FOLLOW)) return <PassesPage key={item} name={item.slice(FOLLOW.length)} />;
@@ -91,7 +91,7 @@ function FeedTable({ feeds }: { feeds: Feeds['changes'] }) {
         <Named
           key="name"
           name={<a href={addressOf('changes', feed.name)}>{feed.name}</a>}
-          kind={`${feed.type} · ${feed.action}`}
+          kind={`${feed.type} · ${WORDS.actions[feed.action]}`}
         />,
         <State key="state" of={feed} />,
         <LayerLinks key="layers" names={feed.layers} />,
@@ -221,7 +221,7 @@ function Recent({ name }: { name: string }) {
   );
 }
 
-/** The area of the changes that have one. */
+/** The area of all changes that have one. */
 function areaOf(changes: RecentChanges['changes']): Area {
   return { kind: 'shape', shape: boxesOf(changes.flatMap(({ boxes }) => boxes ?? [])), crs: 'EPSG:4326' };
 }

@@ -5,6 +5,7 @@ import { fill, listOf, timeText } from '../format.ts';
 import { Button, Copy, Empty, Form, Input, ProblemNotice, Table } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { TEXTS } from '../texts.ts';
+import { forgetInput } from '../unsaved.ts';
 
 type Credential = Pick<
   ApiResponse<'GET /api/v1/keys'>['keys'][number],
@@ -12,14 +13,14 @@ type Credential = Pick<
 >;
 
 interface CredentialProps<T extends Credential> {
-  /** `POST` creates one there, `DELETE` with its id removes it. */
+  /** The collection: `POST` creates an item, `DELETE` with its id removes it. */
   readonly path: string;
   readonly items: readonly T[];
   readonly onChanged: () => void;
   readonly words: {
     readonly title: string;
     readonly none: string;
-    /** Above a new secret, which is shown this once. */
+    /** Text above a new secret, which is shown only once. */
     readonly created: string;
     readonly remove: string;
     readonly removeTitle: string;
@@ -32,7 +33,7 @@ interface CredentialProps<T extends Credential> {
   readonly form: (onAdd: AddProps['onAdd']) => ReactNode;
 }
 
-/** Tokens or keys: a list, and a form that creates another. */
+/** Tokens or keys: a list, and a form to create one. */
 export function Credentials<T extends Credential>(props: CredentialProps<T>) {
   const { path, items, onChanged, words } = props;
   const action = useAction();
@@ -86,18 +87,20 @@ export function Credentials<T extends Credential>(props: CredentialProps<T>) {
 }
 
 export interface AddProps<Draft = object> {
-  /** Resolves to whether it was added. */
+  /** Adds an item; resolves to whether that succeeded. */
   readonly onAdd: (draft: Draft) => Promise<boolean>;
 }
 
-/** Fields of a form that adds something: emptied after that, unless they have been changed in the meantime. */
+/** Fields of a form that adds an item; cleared after that, unless the user has changed them in the meantime. */
 export function useAddFields<Fields extends object>(first: Fields) {
   const [typed, setTyped] = useState(first);
   return {
     typed,
     change: (changes: Partial<Fields>) => setTyped((now) => ({ ...now, ...changes })),
     async clearAfter(adding: Promise<boolean>): Promise<void> {
-      if (await adding) setTyped((now) => (now === typed ? first : now));
+      if (!(await adding)) return;
+      forgetInput();
+      setTyped((now) => (now === typed ? first : now));
     },
   };
 }
@@ -125,17 +128,17 @@ export function areaNames(areas: readonly string[] | null): string {
   return areas?.join(', ') ?? TEXTS.keys.everywhere;
 }
 
-/** Null: no limit. */
+/** A typed list; null, for no limit, if empty. */
 export function listOrNull(typed: string): string[] | null {
   return typed.trim() === '' ? null : listOf(typed);
 }
 
-/** The end of a day of this browser's calendar, as the server takes it. */
+/** The end of a day in this browser's time zone, as an ISO 8601 time; null for no day. */
 export function endOfDay(day: string): string | null {
   return day === '' ? null : new Date(`${day}T23:59:59`).toISOString();
 }
 
-/** The rest of the day is included. */
+/** The last day of validity. */
 export function Expiry(props: { label: string; value: string; onText: (day: string) => void }) {
   return <Input type="date" min={new Date().toLocaleDateString('sv')} {...props} />;
 }

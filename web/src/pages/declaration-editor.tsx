@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { type ApiResponse, curl, fetchJson, isRefusal, part, problemFrom } from '../api/client.ts';
-import { useAction, useResource, useRested } from '../api/use-resource.ts';
+import { reloadChanged, useAction, useResource, useRested } from '../api/use-resource.ts';
 import { bytesText, countText, fill } from '../format.ts';
 import { MapBox } from '../map/map-box.tsx';
 import { type LayerInfo, type TileSet, tileSetFrom } from '../map/tile-set.ts';
@@ -25,19 +25,21 @@ const NO_WISHES = new URLSearchParams();
 
 type Change = ApiResponse<'PUT /api/v1/layers/{layer}'>;
 
-/** The effect of saving a text on cached tiles, and the administrator's choice for them. */
+/** The effect on cached tiles of saving a text, and the administrator's choice for them. */
 interface Effect extends Pick<Change, 'tiles'> {
   readonly text: string;
-  /** Tile sets. */
+  /** Count of tile sets that the layer no longer offers. */
   readonly orphaned: number;
   readonly choice: keyof typeof WORDS.tileChoices;
 }
 
-/** Changes, previews and saves the declaration of a layer. With a version it replaces that one. */
+/** Edits, previews and saves the declaration of a layer. */
 export function DeclarationEditor(props: {
   document: Declaration;
-  /** Null: a new layer. */
+  /** The version that is replaced; null for a new layer. */
   version: string | null;
+  /** Another user has saved another version, which `document` is to become. */
+  onStale?: () => void;
   /** Grid sets that the layer needs and that are to be declared with it. */
   gridSets?: readonly Declaration[];
   /** Scrolls the editor into view and focuses its first field as soon as it is shown. */
@@ -50,7 +52,7 @@ export function DeclarationEditor(props: {
   const path = props.version === null ? 'api/v1/layers' : `api/v1/layers/${part(props.document.name)}`;
   const method = props.version === null ? 'POST' : 'PUT';
   const initialText = useMemo(() => JSON.stringify(props.document, null, 2), [props.document]);
-  // With grid sets to declare the server would refuse a dry run: it does not know them yet.
+  // Not with grid sets to declare: the server does not know them yet, and would refuse a dry run.
   const isChecked = document !== null && text !== initialText && !props.gridSets?.length;
   const check = useResource<Change>(isChecked ? `${path}?dryRun=true` : null, null, document ?? {}, method);
   const refusal = check.problem && isRefusal(check.problem) ? check.problem.message : null;
@@ -61,7 +63,19 @@ export function DeclarationEditor(props: {
     const { document: valid } = parsed(changed);
     if (valid) setShown(valid);
   };
-  const change = (fields: object) => write(JSON.stringify({ ...shown, ...fields }, null, 2));
+  const base = useRef(props);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only another version is a reason
+  useEffect(() => {
+    if (props.version === base.current.version) return;
+    if (document)
+      write(JSON.stringify(withChanges(props.document, base.current.document, document), null, 2));
+    base.current = props;
+  }, [props.version]);
+  const type = (changed: string) => {
+    action.forget();
+    write(changed);
+  };
+  const change = (fields: object) => type(JSON.stringify({ ...shown, ...fields }, null, 2));
   const [effect, setEffect] = useState<Effect | null>(null);
   const isShown = effect?.text === text;
   const editor = useRef<HTMLDivElement>(null);
@@ -80,7 +94,8 @@ export function DeclarationEditor(props: {
       if (tiles.affected + orphaned > 0) return setEffect({ text, tiles, orphaned, choice: tiles.default });
     }
     const address = isShown ? `${path}?tiles=${effect.choice}` : path;
-    await saveLayer(method, address, document, props.gridSets ?? [], props.version);
+    const saved = saveLayer(method, address, document, props.gridSets ?? [], props.version);
+    await (props.onStale ? saved.catch(reloadChanged(props.onStale)) : saved);
     goTo(addressOf('layers', document.name));
   };
   return (
@@ -111,7 +126,7 @@ export function DeclarationEditor(props: {
               spellCheck={false}
               value={text}
               aria-invalid={fault !== null}
-              onChange={({ target }) => write(target.value)}
+              onChange={({ target }) => type(target.value)}
             />
           </Field>
           <a className="small" href="docs/settings.html#layers" target="_blank" rel="noopener">
@@ -143,7 +158,14 @@ export function DeclarationEditor(props: {
   );
 }
 
-/** Lets the administrator choose what happens to cached tiles, which show the layer as it was before. */
+/** The settings that were changed from `base` to `changed`, in another version. */
+function withChanges(other: Declaration, base: Declaration, changed: Declaration): Declaration {
+  const settings = Object.keys({ ...base, ...changed });
+  const own = settings.filter((name) => JSON.stringify(base[name]) !== JSON.stringify(changed[name]));
+  return { ...other, ...Object.fromEntries(own.map((name) => [name, changed[name]])) };
+}
+
+/** Lets the administrator choose what happens to cached tiles, which show the former declaration. */
 function TileFate(props: { effect: Effect; onChoose: (choice: Effect['choice']) => void }) {
   const { tiles, orphaned, choice } = props.effect;
   return (
@@ -169,7 +191,7 @@ function TileFate(props: { effect: Effect; onChoose: (choice: Effect['choice']) 
   );
 }
 
-/** The map as the server would draw it, a moment after the last key; the former one until then. Nothing is cached. */
+/** The map as the server would draw it, a moment after the last change; until then the former one. It caches nothing. */
 function Preview({ needed, ...props }: { document: Declaration; needed: readonly Declaration[] }) {
   const document = useRested(props.document);
   const shown = JSON.stringify(previewed(document));
@@ -185,7 +207,7 @@ function Preview({ needed, ...props }: { document: Declaration; needed: readonly
     const found = tileSetFrom(layer, new URLSearchParams({ gridSet })) ?? tileSetFrom(layer, NO_WISHES);
     return found && { ...found, preview: shown };
   }, [offer.data, shown, gridSet]);
-  // React renders again with it before anything is shown: the last set stays while the next one is loading.
+  // Keeps the last set while the next one is loading. React renders again before it shows anything.
   if (set && set !== last) setLast(set);
   if (offer.problem && needed.length > 0) return <p className="notice small">{WORDS.previewLater}</p>;
   if (isBlank(document)) return <p className="empty">{WORDS.previewBlank}</p>;
@@ -205,23 +227,23 @@ function Preview({ needed, ...props }: { document: Declaration; needed: readonly
   );
 }
 
-/** Whether the source names no layers or parts yet. */
+/** Whether the source does not name layers or parts yet. */
 function isBlank({ source }: Declaration): boolean {
   const { layers, of } = (source ?? {}) as { readonly layers?: unknown; readonly of?: unknown };
   return layers === '' || (Array.isArray(of) && of.length === 0);
 }
 
-/** Everything that changes the picture; it is part of the address of each tile. */
+/** The fields that affect the picture; they are part of the address of each tile. */
 function previewed({ name, source, formats, gridSets, ...others }: Declaration): object {
   const { within, background, minScale, maxScale } = others;
   const firstFormat = Array.isArray(formats) ? formats.slice(0, 1) : formats;
   return { name, source, formats: firstFormat, gridSets, within, background, minScale, maxScale };
 }
 
-/** HTTP status for a name in use. */
+/** HTTP status for a name that is in use. */
 const TAKEN = 409;
 
-/** Declares the `gridSets` that the layer names, unless they exist, then the layer: in place of `version` if given. */
+/** Declares the `gridSets` that the layer names, unless they exist, then the layer, which replaces `version` if given. */
 export async function saveLayer(
   method: 'POST' | 'PUT',
   path: string,

@@ -1,7 +1,8 @@
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
+import type { ApiResponse } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { fill } from '../format.ts';
-import { Button, Check, Choice, type InputProps, TextField } from '../parts/basics.tsx';
+import { Button, Check, Choice, type InputProps, ProblemNotice, TextField } from '../parts/basics.tsx';
 import { Suggestions, unknownName } from '../parts/layer-field.tsx';
 import { TEXTS } from '../texts.ts';
 import { GridSetForm } from './grid-set-form.tsx';
@@ -22,6 +23,7 @@ interface Subset {
   readonly name: string;
   readonly zoomStart?: number;
   readonly zoomStop?: number;
+  readonly extent?: readonly number[];
 }
 
 type Filter = { readonly name: string; readonly default?: string | number } & {
@@ -96,6 +98,7 @@ function Formats({ document, onChange }: FieldsProps) {
 function GridSets({ document, faults, onChange }: FieldsProps) {
   const known = useResource<readonly string[]>('rest/gridsets.json');
   const [wanted, setWanted] = useState('');
+  const [added, setAdded] = useState<string | null>(null);
   const [declared, setDeclared] = useState<string | null>(null);
   const names = known.data ?? [];
   const code = /^(?:EPSG:)?(\d{4,6})$/i.exec(wanted.trim())?.[1] ?? null;
@@ -105,6 +108,20 @@ function GridSets({ document, faults, onChange }: FieldsProps) {
   );
   const save = (changed: readonly Subset[]) =>
     onChange({ gridSets: changed.map((one) => (Object.keys(one).length === 1 ? one.name : one)) });
+  const declaredOnes = subsets.filter(({ name }) => names.includes(name));
+  const like = declaredOnes.find(({ extent }) => extent) ?? declaredOnes[0];
+  const box = like?.extent && { extent: String(like.extent) };
+  const query = new URLSearchParams({ gridSet: added ?? '', ...(like && { like: like.name }), ...box });
+  const preview = useResource<ApiResponse<'GET /api/v1/gridset-preview'>>(
+    added === null ? null : `api/v1/gridset-preview?${query}`,
+  );
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is added once, with the extent of the others
+  useEffect(() => {
+    if (!preview.data) return;
+    save([...subsets, preview.data.part]);
+    setAdded(null);
+    setWanted('');
+  }, [preview.data]);
   const zoom = (at: number, field: 'zoomStart' | 'zoomStop', text: string) => {
     const { [field]: _, ...others } = subsets[at] ?? { name: '' };
     save(subsets.with(at, text === '' ? others : { ...others, [field]: numberIn(text) }));
@@ -139,16 +156,16 @@ function GridSets({ document, faults, onChange }: FieldsProps) {
           list="grid-set-names"
           value={wanted}
           error={unknown ? unknownName(WORDS.noGridSet, wanted, names) : null}
-          onText={setWanted}
+          onText={(text) => {
+            setWanted(text);
+            setAdded(null);
+          }}
         />
         <Suggestions id="grid-set-names" values={names} />
         <Button
           kind="beside-fields"
           disabled={wanted === '' || unknown || subsets.some(({ name }) => name === wanted)}
-          onClick={() => {
-            save([...subsets, { name: wanted }]);
-            setWanted('');
-          }}
+          onClick={() => setAdded(wanted)}
         >
           {WORDS.addOne}
         </Button>
@@ -158,15 +175,15 @@ function GridSets({ document, faults, onChange }: FieldsProps) {
           </Button>
         )}
       </div>
+      <ProblemNotice problem={preview.problem} />
       {declared !== null && (
         <GridSetForm
           key={declared}
           srs={declared}
           onSaved={(name) => {
             known.reload();
-            save([...subsets, { name }]);
+            setAdded(name);
             setDeclared(null);
-            setWanted('');
           }}
         />
       )}

@@ -8,7 +8,7 @@ import { TEXTS } from '../texts.ts';
 
 const WORDS = TEXTS.accounts;
 
-/** Accounts of an issuer or a proxy, if any has sessions or tokens. */
+/** Accounts of an issuer or proxy that have sessions or tokens, if any. */
 export function ExternalAccounts() {
   const { data, reload } = useApi('/api/v1/external-accounts');
   const action = useAction();
@@ -54,7 +54,7 @@ export function AccountButtons(props: {
   name: string;
   path: string;
   hasSessions?: boolean;
-  /** Consequences of its deletion. */
+  /** Text about the consequences of deleting the account. */
   removal: string;
   action: Action;
   onChanged: () => void;

@@ -17,10 +17,10 @@ const FEED_STATES = {
   ok: <span className="badge done">{TEXTS.upstreams.health.healthy}</span>,
   failing: <span className="badge failed">{TEXTS.upstreams.health.failing}</span>,
 };
-/** In the address of the page: no feed has such a name. */
+/** Prefix of a followed map server in page addresses; names of feeds cannot contain it. */
 export const FOLLOW = 'follow:';
 
-/** The map servers whose layers are followed, on the page of changes. */
+/** The followed map servers, on the page of changes. */
 export function Followed() {
   const follows = useResource<Follows>('api/v1/follow', REFRESH_SECONDS);
   return (
@@ -50,7 +50,7 @@ export function Followed() {
   );
 }
 
-/** `#/changes/follow:city` */
+/** `#/changes/follow:city`: the passes of a followed map server. */
 export function PassesPage({ name }: { name: string }) {
   const isAdmin = may(useCaller(), 'admin');
   const path = `api/v1/follow/${part(name)}`;
@@ -116,7 +116,7 @@ function PassCard({ pass, title = preciseTimeText(pass.at) }: { pass: Pass; titl
   );
 }
 
-/** E.g. `declared 12, marked 3`. */
+/** Counts of a pass, e.g. `declared 12, marked 3`. */
 function countsText({ counts }: Pass): string {
   return Object.entries(counts)
     .filter(([, count]) => count > 0)
@@ -124,7 +124,7 @@ function countsText({ counts }: Pass): string {
     .join(', ');
 }
 
-/** With the reason while it fails. */
+/** The state of a feed, with its error while it fails. */
 export function State({ of }: { of: { state: keyof typeof FEED_STATES; lastError: string | null } }) {
   return (
     <>

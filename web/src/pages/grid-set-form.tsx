@@ -15,10 +15,10 @@ type Proposal = Proposals['proposals'][number];
 const WORDS = TEXTS.gridSets;
 const MAX_ZOOMS = 31;
 const PATH = 'api/v1/gridsets';
-/** At the first zoom that is shown: fewer are not seen as a grid. */
+/** Minimum of tiles along a side at the first zoom shown: fewer do not look like a grid. */
 const MIN_TILES_ALONG = 4;
 
-/** Declares a grid set: a national scheme, or one computed from the extent of the data. It may be part of another form. */
+/** Declares a grid set: a national scheme, or one computed from the extent of the data. May be used within another form. */
 export function GridSetForm(props: {
   /** EPSG code. */
   srs: string;
@@ -164,14 +164,14 @@ function schemeText({ country, publisher, covers }: Proposal): string {
   return covers ? `${publisher}, ${land}` : fill(WORDS.schemes.outside, { publisher, country: land });
 }
 
-/** Enough of a grid set to choose a zoom of it. */
+/** The fields of a grid set by which a zoom is chosen. */
 interface Ladder {
   readonly extent: readonly number[];
   readonly resolutions: readonly number[];
   readonly tileSize: readonly number[];
 }
 
-/** The extent and the tiles of a grid set on a map; `query` names it, as `GET /api/v1/gridset-preview` takes it. */
+/** The extent and tiles of a grid set on a map; `query` has its parameters for `GET /api/v1/gridset-preview`. */
 export function GridPreview(props: {
   query: Readonly<Record<string, string>>;
   ladder: Ladder;
@@ -242,11 +242,11 @@ function firstZoomOf({ extent, resolutions, tileSize }: Ladder): number {
 type Capabilities = ApiResponse<'POST /api/v1/import'>;
 type Missing = Capabilities['missing'][number];
 
-/** Others are hidden at first. */
+/** Limit of buttons; others are hidden at first. */
 const MAX_SHOWN = 4;
 const MAX_LAYERS = 200;
 
-/** The CRS of a service that have no grid set: each is a button that declares one. */
+/** Buttons for the CRS of a service without a grid set; each opens a form to declare one. */
 export function MissingGridSets(props: { capabilities: Capabilities; onDeclared: () => unknown }) {
   const { missing, withoutGridSet } = props.capabilities;
   const [chosen, setChosen] = useState<Missing | null>(null);

@@ -15,7 +15,7 @@ type Shown = ApiResponse<'GET /api/v1/gridsets/{gridSet}'>;
 const WORDS = TEXTS.gridSets;
 const MAX_NAMED = 5;
 
-/** `#/gridsets`: the list; `#/gridsets/NAME`: one of them; `#/gridsets?new=25832`: declares one for an EPSG code, if given. */
+/** `#/gridsets`: the list; `#/gridsets/NAME`: a grid set; `#/gridsets?new=25832`: a form, with an optional EPSG code. */
 export default function GridSets() {
   const { item, query } = useRoute();
   const code = query.get('new');
@@ -92,7 +92,7 @@ function row({ name, description, srs, levels, extent, layers, layerCount, origi
   ] as const;
 }
 
-/** Most of them are zones of UTM. */
+/** Built-in grid sets, folded because most are zones of UTM. */
 function BuiltIn({ names }: { names: readonly string[] }) {
   if (names.length === 0) return null;
   return (

@@ -37,7 +37,7 @@ function Place({ layer }: { layer: LayerInfo }) {
   return (
     <>
       <Card>
-        <Form className="form-grid" onSubmit={() => show(current)}>
+        <Form className="form-grid" role="search" onSubmit={() => show(current)}>
           <TileSetChoices set={current} onChange={show} />
           {number('z', WORDS.zoom)}
           {number('x', WORDS.column)}

@@ -64,7 +64,7 @@ function limitText({ ratePerSecond, requestsPerDay }: Key): string {
   return limits.length === 0 ? WORDS.unlimited : limits.join(', ');
 }
 
-/** RFC 6454, 6.2: as browsers write it. */
+/** Whether a text is an origin as browsers send it (RFC 6454, 6.2). */
 function isOrigin(text: string): boolean {
   return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }

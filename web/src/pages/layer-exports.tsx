@@ -11,7 +11,7 @@ type Export = Exports['exports'][number];
 
 const WORDS = TEXTS.exports;
 const PATH = 'api/v1/exports';
-/** Seconds between requests: while an export runs, and otherwise. */
+/** Seconds between requests while an export runs, and otherwise. */
 const [OFTEN, SELDOM] = [1, 30];
 
 /** Exports of the layer's cached tiles, for operators: their progress, download and deletion. */

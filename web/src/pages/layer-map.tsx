@@ -22,7 +22,7 @@ const REFRESH_SECONDS = 10;
 const WAIT_MS = 150;
 const SHOWN_TIMES = 200;
 const TIMES_SECONDS = 30;
-/** Milliseconds without a move until the map follows. */
+/** Milliseconds without a movement until the map follows. */
 const REST_MS = 200;
 
 /** The layer on a map, its cached tiles, and details of the clicked tile. */
@@ -90,10 +90,10 @@ export function LayerMap({ set, onChange }: { set: TileSet; onChange: (set: Tile
   );
 }
 
-/** The map opens at a cached area below this part of the extent. Zooms with less than this part of all tiles are ignored. */
+/** The map opens at the cached area if it is below this share of the extent, by zooms with more than this share of tiles. */
 const SMALL_PART = 1 / 16;
 
-/** A layer whose extent is much larger than its map, e.g. because none is declared, opens where tiles are cached. */
+/** Opens a layer where tiles are cached if its extent is much larger, e.g. because none is declared. */
 function useOpening(map: ConsoleMap | null, set: TileSet, address: string, zooms: Zooms | null): void {
   const opened = useRef<ConsoleMap>(null);
   useEffect(() => {
@@ -118,7 +118,7 @@ function areaOf([minX = 0, minY = 0, maxX = 0, maxY = 0]: readonly number[]): nu
   return (maxX - minX) * (maxY - minY);
 }
 
-/** Rows count from the top. */
+/** The cells of a run-length encoded coverage. Rows count from the top. */
 function* cellsOf({ columns, runs }: Coverage) {
   let place = 0;
   for (let run = 0; run < runs.length; run += 2) {
@@ -128,7 +128,7 @@ function* cellsOf({ columns, runs }: Coverage) {
   }
 }
 
-/** Around the cells that have tiles. */
+/** The box around the cells with tiles; null if there are none. */
 function cachedBox(coverage: Coverage): readonly number[] | null {
   const { bounds, columns, rows } = coverage;
   const cached = [...cellsOf(coverage)].filter(({ value }) => value > 0);
@@ -146,7 +146,7 @@ function cachedBox(coverage: Coverage): readonly number[] | null {
 
 type ZoomRow = Zooms['zooms'][number] & { last: number };
 
-/** Zooms without tiles that follow each other are one row. */
+/** The rows of the table of zooms. Consecutive zooms without tiles share a row. */
 function zoomRows(zooms: Zooms['zooms']): readonly ZoomRow[] {
   const rows: ZoomRow[] = [];
   for (const zoom of zooms) {
@@ -183,7 +183,7 @@ function ZoomLine(props: { zoom: ZoomRow; fixed: number | null; onFix: (zoom: nu
   );
 }
 
-/** One cell for each text of the legend. */
+/** A sample value for each text of the legend. */
 const SAMPLES = { age: [1, 2, 3, 4, 5], share: [1, 50, 100], state: [3, 2, 1, 0] } as const;
 
 function Legend({ of: { shows = 'state', exact }, zoom }: { of: Coverage; zoom: number }) {
@@ -203,7 +203,7 @@ function Legend({ of: { shows = 'state', exact }, zoom }: { of: Coverage; zoom: 
   );
 }
 
-/** Draws the cached tiles in the view over the map, shortly after it has moved. `changed` draws them again. */
+/** Draws the cached tiles in the view over the map, shortly after a movement; again when `changed` is another value. */
 function useCoverage(
   map: ConsoleMap | null,
   view: MapView | null,
@@ -226,7 +226,7 @@ function useCoverage(
       get<Coverage>(`${address}&bounds=${view.bounds.join(',')}`, stop.signal).then(
         (coverage) => {
           setCoverage(coverage);
-          const content = JSON.stringify([coverage.bounds, coverage.runs]);
+          const content = JSON.stringify([address, coverage.bounds, coverage.runs]);
           if (content === drawn.current) return;
           drawn.current = content;
           map.showPicture(coveragePicture(coverage), coverage.bounds ?? []);
@@ -246,7 +246,7 @@ type Coverage = ApiResponse<'GET /api/v1/layers/{layer}/coverage/{gridSet}/{z}'>
 
 type Colour = readonly [number, number, number];
 
-/** From older than a month to younger than an hour. */
+/** Colours from older than a month to younger than an hour. */
 const AGE_COLOURS: readonly Colour[] = [
   [192, 58, 43],
   [240, 138, 60],
@@ -254,7 +254,7 @@ const AGE_COLOURS: readonly Colour[] = [
   [124, 191, 75],
   [26, 152, 80],
 ];
-/** Missing, stale, partly stale, fresh. */
+/** Colours of missing, stale, partly stale and fresh tiles. */
 const STATE_COLOURS: readonly Colour[] = [
   [150, 150, 150],
   [240, 138, 60],
@@ -263,10 +263,10 @@ const STATE_COLOURS: readonly Colour[] = [
 ];
 const FEW: Colour = [198, 219, 239];
 const ALL: Colour = [8, 81, 156];
-/** Pixels of a cell: browsers smooth pictures that are drawn much larger than they are. */
+/** Side of the picture in pixels: large, because browsers blur pictures that they enlarge much. */
 const MAX_PIXELS = 1024;
 
-/** A picture of the cells, as a data address; null: no cells. */
+/** A picture of the cells as a data URL; null without cells. */
 function coveragePicture(coverage: Coverage): string | null {
   const { columns, rows, shows = 'share' } = coverage;
   if (columns === 0 || rows === 0) return null;
@@ -288,7 +288,7 @@ function coveragePicture(coverage: Coverage): string | null {
   return canvas.toDataURL();
 }
 
-/** E.g. `rgb(8 81 156)`; of missing tiles nearly transparent. */
+/** E.g. `rgb(8 81 156)`; nearly transparent for missing tiles. */
 function cellColour(shows: NonNullable<Coverage['shows']>, value: number): string {
   const mix = (few: number, place: number) => Math.round(few + (((ALL[place] ?? 0) - few) * value) / 100);
   if (shows === 'state')
@@ -297,7 +297,7 @@ function cellColour(shows: NonNullable<Coverage['shows']>, value: number): strin
   return `rgb(${colour.join(' ')})`;
 }
 
-/** A slider over the latest times of a layer. */
+/** A slider over the latest times of a layer, if it has several. */
 function TimeSlider(props: { set: TileSet; onChange: (set: TileSet) => void }) {
   const address = `api/v1/layers/${part(props.set.layer.name)}/times?count=${SHOWN_TIMES}`;
   const { data } = useResource<Times>(address, TIMES_SECONDS);

@@ -9,7 +9,7 @@ import { addressOf } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 
-/** A layer of the list, with its cached tiles. */
+/** A selected layer, with the sums of its cached tiles. */
 export interface ChosenLayer {
   readonly name: string;
   readonly enabled: boolean;
@@ -25,12 +25,12 @@ interface Result {
 const WORDS = TEXTS.layers.several;
 const ACTIONS = ['seed', 'truncate', 'disable', 'enable'] as const;
 type ActionName = (typeof ACTIONS)[number];
-/** Estimates that a question shows: each is a request. */
+/** Limit of estimates that a question shows, because each is a request. */
 const MAX_ESTIMATES = 20;
 const FIRST_ZOOMS = { zoomStart: 0, zoomStop: 4 };
 type Zooms = Readonly<typeof FIRST_ZOOMS>;
 
-/** Work on several layers: one question, one request for each layer, and the result of each. */
+/** Actions on several layers: asks once, sends a request for each layer, and shows the result of each. */
 export function LayerSelection(props: {
   layers: readonly ChosenLayer[];
   listed: readonly string[];
@@ -126,7 +126,7 @@ async function perform(action: ActionName, name: string, zooms: Zooms): Promise<
   return action === 'enable' ? WORDS.enabled : TEXTS.schedules.off;
 }
 
-/** Declares the layer again, enabled or not. */
+/** Replaces the declaration of the layer by the same, enabled or not. */
 export async function enableLayer(name: string, enabled: boolean): Promise<void> {
   const path = `api/v1/layers/${part(name)}`;
   const { data, version } = await fetchJson<ApiResponse<'GET /api/v1/layers/{layer}'>>('GET', path);
@@ -205,7 +205,7 @@ function sizeText(action: ActionName, { tiles, bytes }: ChosenLayer): string {
   return action === 'truncate' ? `${fill(TEXTS.overview.tiles, { count: tiles })}, ${bytesText(bytes)}` : '';
 }
 
-/** Number of tiles of a seed of the layer's first grid set. */
+/** The count of tiles of a seed in the layer's first grid set. */
 function SeedSize({ layer, zooms }: { layer: string; zooms: Zooms }) {
   const request = { layer, type: 'seed', ...zooms, dryRun: true };
   const { data, problem } = useResource<{ tiles: number }>('api/v1/tasks', null, request);

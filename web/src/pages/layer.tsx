@@ -135,7 +135,7 @@ function Sizes({ layer, defaults }: { layer: Usage['layers'][number]; defaults: 
   );
 }
 
-/** `without` is the text for 0 seconds. */
+/** Times of expiry, by zoom if they differ. `without` is the text for 0 seconds. */
 function expiryText(seconds: number, byZoom: LayerInfo['expireCacheByZoom'], without: string): string {
   const one = (given: number) => (given === 0 ? without : durationText(given));
   if (byZoom.length === 0) return one(seconds);
@@ -144,7 +144,7 @@ function expiryText(seconds: number, byZoom: LayerInfo['expireCacheByZoom'], wit
     .join(', ');
 }
 
-/** Without empty values. */
+/** Facts with these names, without empty values. */
 function namedFacts<Name extends string>(
   names: Readonly<Record<Name, string>>,
   values: Readonly<Partial<Record<Name, string>>>,
@@ -239,7 +239,7 @@ function Actions(props: { set: TileSet; layer: LayerInfo; onEmptied: () => void;
   );
 }
 
-/** Lists the objects deleted with the layer, and those that fail without it. */
+/** Lists what is deleted with the layer, and what fails without it. */
 async function removalText(path: string) {
   const { tiles, dependents } = await send<Removal>('DELETE', `${path}?dryRun=true`);
   const { feeds, keys, schedules, tasks, quota } = dependents;
@@ -256,7 +256,7 @@ async function removalText(path: string) {
   ]);
 }
 
-/** A layer of the configuration file can only be copied. */
+/** Buttons for the declaration; that of the configuration file can only be copied. */
 function DeclarationActions({ layer, onChanged }: { layer: LayerInfo; onChanged: () => void }) {
   const action = useAction();
   const { enabled } = layer;
@@ -303,13 +303,13 @@ function DeclarationActions({ layer, onChanged }: { layer: LayerInfo; onChanged:
   );
 }
 
-/** Ready to paste into map clients. */
+/** Addresses of the layer to paste into map clients. */
 function Addresses({ set }: { set: TileSet }) {
   const path = `api/v1/layers/${part(set.layer.name)}/clients/${part(set.gridSet.name)}`;
   const known = useResource<ApiResponse<'GET /api/v1/layers/{layer}/clients/{gridSet}'>>(
     `${path}?${tileSetQuery(set)}`,
   );
-  // This browser's address of the server, which may be behind a proxy.
+  // The server's address as this browser uses it: the server may be behind a proxy.
   const base = new URL('.', location.href.split('#')[0]).href.replace(/\/$/, '');
   return (
     <>
@@ -330,7 +330,7 @@ function Addresses({ set }: { set: TileSet }) {
   );
 }
 
-/** A quick one: its first zooms. */
+/** A quick seed, of the first zooms. */
 function seedOf({ layer, gridSet, format, parameters }: TileSet): object {
   const [zoomStart, zoomStop] = firstZooms(gridSet);
   return {

@@ -86,7 +86,7 @@ function Actions({ onReloaded }: { onReloaded: () => void }) {
   );
 }
 
-/** `#/layers?search=…&order=…&failing=1` */
+/** The layers that match `#/layers?search=…&order=…&failing=1`. */
 function Found({ rows, onChanged }: { rows: readonly LayerRow[]; onChanged: () => void }) {
   const { query } = useRoute();
   const caller = useCaller();
@@ -210,7 +210,7 @@ function titleOf({ title, name }: LayerSummary): string {
   return title || name;
 }
 
-/** Faster than `localeCompare`, which takes a second for thousands of names. */
+/** Used instead of `localeCompare`, which takes a second for thousands of names. */
 function compareTexts(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
@@ -228,7 +228,7 @@ function FailureMark({ layer: { failures, lastFailure } }: { layer: LayerSummary
   );
 }
 
-/** A cached tile: a list of thousands of layers must not create any. */
+/** The address of a cached tile of zoom 0; null if none is cached, because a list of layers must not make tiles. */
 function pictureOf(layer: LayerSummary, usage: LayerUsage | null): string | null {
   const set = usage?.tileSets.find(
     ({ parametersId, format, zooms }) =>

@@ -14,8 +14,8 @@ import {
 } from '../format.ts';
 import { Bar, Button, Card, Empty, Form, Input, Loaded, PageHead } from '../parts/basics.tsx';
 import { Gauge, Plot } from '../parts/plots.tsx';
-import { NoTasks, TaskLine, useAreaTexts, useHostFailures } from '../parts/task-parts.tsx';
-import { addressOf, goTo } from '../route.ts';
+import { failureName, NoTasks, TaskLine, useAreaTexts, useHostFailures } from '../parts/task-parts.tsx';
+import { addressOf, goWith } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { conditionsOf, FAILED_LATELY, isOver, searchOf, withTaskChanges } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
@@ -96,10 +96,10 @@ export default function Overview() {
   );
 }
 
-/** The name of the built-in map, which a server without a configuration has. */
+/** The name of the built-in layer of a server without a configuration. */
 const BUILT_IN = 'world';
 
-/** Leads to the layers of a map server, as long as nothing but the built-in map is declared. */
+/** Leads to adding layers of a map server, as long as only the built-in layer is declared. */
 function FirstRun() {
   const isAdmin = may(useCaller(), 'admin');
   const layers = useResource<readonly string[]>(isAdmin ? 'rest/layers.json' : null);
@@ -108,7 +108,7 @@ function FirstRun() {
   return (
     <Card title={TEXTS.firstRun.title}>
       <p className="quiet">{TEXTS.firstRun.help}</p>
-      <Form className="row" onSubmit={() => goTo(addressOf('add', '', { url }))}>
+      <Form className="row" onSubmit={() => goWith(url, addressOf('add'))}>
         <Input
           label={TEXTS.firstRun.address}
           type="url"
@@ -222,7 +222,7 @@ function shortTimeText(ms: number): string {
   return ms < 1000 ? `${countText(ms)} ms` : durationText(ms / 1000);
 }
 
-/** The worst first. */
+/** The health of map servers, the worst first. */
 function Health({ hosts }: { hosts: Upstreams['upstreams'] }) {
   if (hosts.length === 0) return <Empty>{TEXTS.upstreams.empty}</Empty>;
   const failing = ({ state }: (typeof hosts)[number]) => (state === 'healthy' ? 0 : 1);
@@ -245,7 +245,7 @@ function Health({ hosts }: { hosts: Upstreams['upstreams'] }) {
   );
 }
 
-/** At most 240 points, so that a day is drawn quickly. */
+/** Count of values that share a point: at most 240 points, so that a day is drawn quickly. */
 function groupSize(count: number): number {
   return Math.max(1, Math.ceil(count / 240));
 }
@@ -265,7 +265,7 @@ function Figure({ label, value }: { label: string; value: string }) {
   );
 }
 
-/** Problems that need an action, each with a link to its page. Null: not loaded yet. */
+/** Problems that need an action, each with a link to its page. Null values are not loaded yet. */
 function Warnings(props: {
   usage: Usage | null;
   series: Series | null;
@@ -314,7 +314,7 @@ function Warnings(props: {
   );
 }
 
-/** A store stops storing before its disk is full to the last byte. */
+/** Warnings for stores that do not accept tiles, which happens before the disk is completely full. */
 function diskWarnings({ disks }: Usage): readonly Warning[] {
   const full = disks.filter(({ storing }) => !storing);
   return full.map(({ store, freeBytes, freePercent, minFreePercent }) => {
@@ -328,13 +328,13 @@ function diskWarnings({ disks }: Usage): readonly Warning[] {
   });
 }
 
-/** Upstreams in quiet hours or without budget are not a problem. */
+/** Warnings for failing upstreams; quiet hours and a used-up budget are not problems. */
 function upstreamWarnings(hosts: Upstreams['upstreams']): readonly Warning[] {
   const failing = hosts.filter(({ state }) => /failing|probing/.test(state));
   return failing.map(({ host, lastFailure, waitingUntil }) => {
     const pause = waitingUntil ? fill(WORDS.warnUpstreamPaused, { until: momentText(waitingUntil) }) : '';
-    const text =
-      `${fill(WORDS.warnUpstream, { host, reason: lastFailure?.text ?? TEXTS.unknown })} ${pause}`.trim();
+    const reason = lastFailure ? failureName(lastFailure.reason) : TEXTS.unknown;
+    const text = `${fill(WORDS.warnUpstream, { host, reason })} ${pause}`.trim();
     return [text, WORDS.warnUpstreamDo, addressOf('upstreams')];
   });
 }
@@ -358,7 +358,7 @@ function warnIf(condition: boolean, ...warning: Warning): readonly Warning[] {
   return condition ? [warning] : [];
 }
 
-/** Share of the requests of the last hour. */
+/** Share of failures in the requests of the last hour. */
 function failedShare(series: Series): number {
   const lately = (values: readonly number[]) => sum(values.slice(-MINUTES));
   const failed = lately(series.failed);

@@ -16,16 +16,16 @@ export interface LayerDraft {
   readonly policy: Policy;
 }
 
-/** The form as it is typed: numbers are texts until they are sent. */
+/** The form as typed: numbers are texts until they are sent. */
 export interface Draft extends LayerDraft {
   readonly enabled: boolean;
   readonly frequency: string;
   readonly frequencyUnits: Quota['cacheCleanUpUnits'];
-  /** By name; null: its limit is to be removed. */
+  /** Limits by layer; null: the limit is to be removed. */
   readonly layers: Readonly<Record<string, LayerDraft | null>>;
 }
 
-/** The typed values only: changes by other users are shown, and stay. */
+/** Only the values that this user has typed, so that changes by other users are shown and not overwritten. */
 export type Changes = Partial<Draft>;
 
 export interface Effect {
@@ -51,7 +51,7 @@ export function draftOf(quota: Quota, changes: Changes): Draft {
   };
 }
 
-/** The body of `PUT /api/v1/quota`: only the changed fields. Limits of layers are one field. */
+/** The body of `PUT /api/v1/quota` with only the changed fields. The limits of all layers are one field. */
 export function bodyOf(draft: Draft, changes: Changes): ApiBody<'PUT /api/v1/quota'> {
   const { enabled, policy, frequency, frequencyUnits, layers } = changes;
   const changed = (...names: (keyof Draft)[]) => names.some((name) => changes[name] !== undefined);
@@ -87,7 +87,7 @@ export function isValid(draft: Draft): boolean {
   return isWhole(draft.frequency) && limits.every(isPositive);
 }
 
-/** Effects of saving; without figures for an invalid draft. */
+/** Effects of saving the draft; for an invalid one, a text that says so. */
 export function effectsOf(draft: Draft, usage: Usage): readonly Effect[] {
   if (!isValid(draft)) return [{ text: TEXTS.seed.faulty, removes: false }];
   if (!draft.enabled) return [{ text: WORDS.effectOff, removes: false }];
@@ -109,7 +109,7 @@ function bytesOf(draft: LayerDraft): number {
   return amountOf(draft) * 1024 ** UNITS.indexOf(draft.units);
 }
 
-/** For a valid draft. */
+/** The amount of a valid draft. */
 function amountOf({ value }: LayerDraft): number {
   return typedNumber(value) ?? 0;
 }

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
-import { type ApiResponse, fetchJson, Problem, problemFrom } from '../api/client.ts';
-import { type Resource, useAction, useApi, useResource } from '../api/use-resource.ts';
+import { type ApiResponse, fetchJson } from '../api/client.ts';
+import { type Resource, reloadChanged, useAction, useApi, useResource } from '../api/use-resource.ts';
 import { bytesText, fill, parametersText } from '../format.ts';
 import {
   ActionNotices,
@@ -51,7 +51,7 @@ export default function QuotaPage() {
   const [evicting, setEvicting] = useState(false);
   const usage = useApi('/api/v1/usage', evicting ? 1 : REFRESH_SECONDS);
   useEffect(() => setEvicting((usage.data?.share ?? 0) > 1), [usage.data]);
-  /** Excess tiles are evicted within seconds. */
+  /** Shows usage every second after saving, because excess tiles are evicted within seconds. */
   const saved = () => {
     setEvicting(true);
     usage.reload();
@@ -156,17 +156,9 @@ function QuotaForm(props: { usage: Resource<Usage>; quota: Resource<Quota>; onSa
   const fields = tied(draft, change);
   const effects = effectsOf(draft, usage.data);
   const save = async () => {
-    try {
-      quota.replace(
-        await fetchJson<Quota>('PUT', 'api/v1/quota', bodyOf(draft, changes), { version: quota.version }),
-      );
-    } catch (error) {
-      const { status, requestId } = problemFrom(error);
-      if (status !== 412) throw error;
-      quota.reload();
-      throw new Problem(WORDS.changedMeanwhile, status, requestId);
-    }
-    // Changes made during the save stay.
+    const put = fetchJson<Quota>('PUT', 'api/v1/quota', bodyOf(draft, changes), { version: quota.version });
+    quota.replace(await put.catch(reloadChanged(quota.reload)));
+    // Keeps what the user has typed during the save.
     setChanges((now) => (now === changes ? {} : now));
     onSaved();
     return WORDS.saved;
@@ -260,7 +252,7 @@ function LimitFields(props: {
   );
 }
 
-/** Limits of single layers, as part of the form. `onChange` gets one of them; null removes it. */
+/** Limits of single layers, as part of the form. `onChange` receives a layer's new limit; null removes it. */
 function LayerQuotas(props: { draft: Draft; onChange: (layer: string, limit: LayerDraft | null) => void }) {
   const [name, setName] = useState('');
   const [fault, setFault] = useState<LayerFault>(null);

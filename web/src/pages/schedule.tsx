@@ -100,9 +100,9 @@ export function inTimeText(time: string): string {
 }
 
 function What({ schedule }: { schedule: Schedule }) {
-  const { layer, type, gridSet, format, parameters, bounds, area, share } = schedule;
+  const { layer, type, gridSet, format, parameters, bounds, area, areaName, share } = schedule;
   const { threadCount, createdAt, createdBy } = schedule;
-  const where = area === null ? TEXTS.seed.whole : TEXTS.seed.polygons;
+  const where = areaName ?? (area === null ? TEXTS.seed.whole : TEXTS.seed.polygons);
   return (
     <Facts
       of={[
@@ -239,7 +239,7 @@ export function scheduleBody(
 
 /** The body that leaves a schedule as it is. */
 function bodyOf(schedule: Schedule): ScheduleBody {
-  const { id, origin, createdBy, createdAt, nextRuns, lastRun, ...settings } = schedule;
+  const { id, origin, createdBy, createdAt, nextRuns, lastRun, areaName, ...settings } = schedule;
   const entries = Object.entries(settings).filter(([, value]) => value !== null);
   return Object.fromEntries(entries) as unknown as ScheduleBody;
 }

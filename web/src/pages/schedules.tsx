@@ -8,7 +8,7 @@ import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { inTimeText, RunBadge, type Schedule, SchedulePage } from './schedule.tsx';
 
-/** Loaded on demand: it has a map. */
+/** Loaded on demand, because it includes the map library. */
 const ScheduleForm = lazy(() => import('./schedule-form.tsx'));
 
 const WORDS = TEXTS.schedules;
@@ -65,7 +65,7 @@ function LastRun({ schedule: { lastRun, timeZone } }: { schedule: Schedule }) {
   return <Named name={<RunBadge run={lastRun} />} kind={timeText(lastRun.at, timeZone)} />;
 }
 
-/** "At 22:00, every day" and, beneath, where and within which hours. */
+/** "At 22:00, every day" and, beneath, the time zone and the hours within which it may run. */
 function WhenText({ schedule: { cron, timeZone, hours } }: { schedule: Schedule }) {
   return (
     <Named

@@ -7,15 +7,17 @@ import { mayWorkOn, useCaller } from '../session.tsx';
 import { AREA_WORK, queryOf, type TaskRequest } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
 import { type Started, WorkForm } from './work-form.tsx';
-import { callsFor, isTask, type Plan, planFrom } from './work-plan.ts';
+import { callsFor, isName, isTask, type Plan, planFrom } from './work-plan.ts';
 
-/** `#/seed/LAYER?type=…&gridSet=…&bounds=…` */
+/** `#/seed/LAYER?type=…&gridSet=…&bounds=…`. The named area of the address stays with another layer. */
 export default function Seed() {
   const { item, query } = useRoute();
+  const area = query.get('area') ?? '';
+  const kept = isName(area) ? { area } : {};
   return (
     <>
       <PageHead title={TEXTS.nav.seed} />
-      <ChosenLayer wanted={item} onChange={(name) => goTo(addressOf('seed', name))}>
+      <ChosenLayer wanted={item} onChange={(name) => goTo(addressOf('seed', name, kept))}>
         {(layer, fault) => <WorkNow key={query.toString()} layer={layer} fault={fault} query={query} />}
       </ChosenLayer>
     </>

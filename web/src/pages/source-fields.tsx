@@ -7,7 +7,7 @@ import { Slider } from '../parts/ranges.tsx';
 import { TEXTS } from '../texts.ts';
 import type { Faults } from './work-plan.ts';
 
-/** Source of a layer or of a part of one, as declared. */
+/** The declared source of a layer or of a part. */
 type Source = Readonly<Record<string, unknown>>;
 
 interface Part {
@@ -20,7 +20,7 @@ interface Part {
   readonly transparentColor?: string | undefined;
   readonly tolerance?: number | string | undefined;
 }
-/** Text: not a number yet. */
+/** A text is not a number yet. */
 type Range = readonly (number | string)[];
 
 const WORDS = TEXTS.add;
@@ -36,7 +36,7 @@ const { layers: _, ...PART_TYPES } = WORDS.types;
 
 interface SourceProps {
   readonly source: Source;
-  /** Its setting, e.g. `source.of[1].source`. */
+  /** The setting's path in the declaration, e.g. `source.of[1].source`. */
   readonly path: string;
   readonly types: Readonly<Record<string, string>>;
   readonly faults: Faults;
@@ -46,7 +46,7 @@ interface SourceProps {
 export function SourceFields({ source, path, types, faults, onChange }: SourceProps) {
   const type = String(source.type ?? 'wms');
   const named = type === 'wms' || type === 'wmts' ? NAMED[type] : null;
-  // The server stores a list; several addresses, or one from the environment, are only in the text.
+  // The server stores a list. Several addresses, or one from the environment, can be edited only as text.
   const [first = '', ...others] = [source.url ?? ''].flat() as readonly unknown[];
   const url = typeof first === 'string' && others.length === 0 ? first : null;
   const change = (fields: object) => onChange({ type, ...source, ...fields });
@@ -85,7 +85,7 @@ export function SourceFields({ source, path, types, faults, onChange }: SourcePr
   );
 }
 
-/** Parts of a composed layer, the uppermost first. */
+/** The parts of a composed layer, the uppermost first. */
 export function LayerParts(props: {
   of: readonly Part[];
   /** The composed layer. */
@@ -105,7 +105,7 @@ export function LayerParts(props: {
   };
   const step = (from: number, by: -1 | 1) => {
     move(from, from + by);
-    // The focus follows, to the other button where this one ends.
+    // The focus follows the part; at an end, where this button is disabled, to the other one.
     const buttons = list.current?.children[from + by]?.querySelectorAll<HTMLElement>('.moves button');
     const isAtEnd = from + by === 0 || from + by === rows.length - 1;
     buttons?.[(by === -1) === isAtEnd ? 1 : 0]?.focus();
@@ -165,7 +165,7 @@ export function LayerParts(props: {
       </ul>
       <div className="row tops">
         <LayerField
-          // Empty again after each choice.
+          // A new key empties the field after each choice.
           key={of.length}
           label={PART_WORDS.addLayer}
           value=""
@@ -259,11 +259,12 @@ function PartFields(props: { part: Part; path: string; faults: Faults; onChange:
   );
 }
 
-/** One of the areas of the configuration file, or none. */
+/** One of the areas of the configuration file, or none. Without such areas there is no field. */
 export function AreaChoice(props: { value: unknown; onChange: (name: string | undefined) => void }) {
   const known = useApi('/api/v1/areas').data?.areas.map(({ name }) => name) ?? [];
   const value = String(props.value ?? '');
   const names = value === '' || known.includes(value) ? known : [value, ...known];
+  if (names.length === 0) return null;
   return (
     <Choice
       label={PART_WORDS.within}
@@ -282,13 +283,13 @@ function partName({ layer, source }: Part): string {
   return drawn ? fill(TEXTS.labelled, { label: title, value: String(drawn) }) : title;
 }
 
-/** Fault of a setting, or of a part of it. */
+/** The fault of a setting, or of a part of it. */
 export function faultIn(faults: Faults, setting: string): string | null {
   const name = Object.keys(faults).find((one) => one === setting || one.startsWith(`${setting}[`));
   return (name && faults[name]) ?? null;
 }
 
-/** An invalid number stays a text: the server reports it. */
+/** A typed number. An invalid one stays a text, which the server refuses with a message. */
 export function numberIn(text: string): number | string {
   return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text;
 }

@@ -14,7 +14,18 @@ import {
   valuesText,
 } from '../format.ts';
 import { parameterWishes } from '../map/tile-set.ts';
-import { Bar, Card, Copy, Empty, Facts, Loaded, PageHead, Table } from '../parts/basics.tsx';
+import {
+  Bar,
+  Card,
+  Copy,
+  Empty,
+  Facts,
+  FoldedCopy,
+  Loaded,
+  Named,
+  PageHead,
+  Table,
+} from '../parts/basics.tsx';
 import { Plot } from '../parts/plots.tsx';
 import {
   formatText,
@@ -27,6 +38,7 @@ import {
   TaskButtons,
   useHostFailures,
 } from '../parts/task-parts.tsx';
+import { addressOf } from '../route.ts';
 import { mayWorkOn, useCaller } from '../session.tsx';
 import { isOver, requestOfTask } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
@@ -79,6 +91,8 @@ export function TaskPage({ id }: { id: string }) {
 }
 
 function TaskDetails({ task, zooms }: { task: Task; zooms: Zooms | null }) {
+  // A drawn shape may be long.
+  const Command = task.area && task.areaName === null ? FoldedCopy : Copy;
   const caller = useCaller();
   const failures = useHostFailures([task]);
   return (
@@ -124,7 +138,7 @@ function TaskDetails({ task, zooms }: { task: Task; zooms: Zooms | null }) {
       </Card>
       {task.type !== 'export' && (
         <Card title={WORDS.curl}>
-          <Copy label={WORDS.curl} text={curl('POST', 'api/v1/tasks', requestOfTask(task))} />
+          <Command label={WORDS.curl} text={curl('POST', 'api/v1/tasks', requestOfTask(task))} />
         </Card>
       )}
       {task.type === 'export' && mayWorkOn(caller, task.layer) && <LayerExports layer={task.layer} />}
@@ -171,6 +185,8 @@ function TaskArea({ task }: { task: Task }) {
 }
 
 function Request({ task }: { task: Task }) {
+  const { area, areaName: name } = task;
+  const corners = area && fill(WORDS.corners, { count: cornersIn(area) });
   return (
     <Facts
       of={[
@@ -179,7 +195,10 @@ function Request({ task }: { task: Task }) {
         [TEXTS.layer.format, formatText(task)],
         [TEXTS.layer.parameters, valuesText(task.parameters) || null],
         [WORDS.zooms, `${task.zoomStart} – ${task.zoomStop}`],
-        [TEXTS.seed.area, task.area && fill(WORDS.corners, { count: cornersIn(task.area) })],
+        [
+          TEXTS.seed.area,
+          name === null ? corners : <Named key="area" name={areaLink(name)} kind={corners ?? ''} />,
+        ],
         [WORDS.bounds, task.bounds.map(coordinateText).join(', ')],
         [TEXTS.seed.byUse, task.share === null ? null : percentText(task.share)],
         [WORDS.threads, task.threadCount],
@@ -190,6 +209,10 @@ function Request({ task }: { task: Task }) {
       ]}
     />
   );
+}
+
+function areaLink(name: string) {
+  return <a href={addressOf('areas', name)}>{name}</a>;
 }
 
 /** Without the point that closes each ring. */

@@ -19,7 +19,7 @@ const WORDS = TEXTS.inspect;
 export function TileActions(props: {
   set: TileSet;
   info: TileInfo;
-  /** Null: the tile could not be made, and the details name the reason. */
+  /** Null if the tile could not be made; the tile's details name the reason. */
   onRenewed: (comparison: TileComparison | null) => void;
   onRemoved: () => void;
 }) {
@@ -80,7 +80,7 @@ export function TileActions(props: {
   );
 }
 
-/** The seeding page shows an estimate first. */
+/** The address of the seed page with the tile's area, which shows an estimate before a task starts. */
 function seedAddress(set: TileSet, info: TileInfo): string {
   const { zoomStop } = set.gridSet;
   return addressOf('seed', info.layer, {
@@ -104,7 +104,7 @@ function truncate(set: TileSet, info: TileInfo, zoomStop: number, dryRun: boolea
   });
 }
 
-/** Has the tile made again, and returns both versions; `before` is null when it was not stored. */
+/** Has the tile made again, and returns both versions; `before` is null if none was stored. */
 async function renewTile(set: TileSet, info: TileInfo) {
   const content = tileContentAddress(set, info);
   const before = info.stored ? await pictureAt(content) : null;
@@ -131,7 +131,7 @@ async function makeAgain(set: TileSet, { z, x, y }: TileInfo): Promise<void> {
   }
 }
 
-/** As a data address. */
+/** A picture as a data URL. */
 async function pictureAt(path: string): Promise<{ readonly address: string; readonly bytes: number }> {
   const blob = await (await reach(path, { cache: 'reload' })).blob();
   return new Promise((resolve, reject) => {

@@ -27,7 +27,7 @@ export function TileDetails({ set, place }: { set: TileSet; place: TilePlace }) 
   const path = `api/v1/layers/${part(set.layer.name)}/tiles/${part(set.gridSet.name)}/${z}/${x}/${y}`;
   const tile = useResource<TileInfo>(`${path}?${tileSetQuery(set)}`);
   const [comparison, setComparison] = useState<TileComparison | null>(null);
-  /** `storedAt` of the deleted tile: its details are outdated until they are loaded again. */
+  /** `storedAt` of the deleted tile, whose details are outdated until they are loaded again. */
   const [removed, setRemoved] = useState<string | null>(null);
   return (
     <section className="stack" aria-label={fill(WORDS.picture, { z, x, y })}>
@@ -60,7 +60,7 @@ export function TileDetails({ set, place }: { set: TileSet; place: TilePlace }) 
   );
 }
 
-/** The stored tile only: viewing must not create one. */
+/** The picture of a stored tile; viewing must not make one. */
 function Picture(props: { set: TileSet; info: TileInfo; gone: boolean }) {
   const { set, info, gone } = props;
   if (!info.stored || gone) return <p className="notice">{WORDS.notStored}</p>;

@@ -3,7 +3,7 @@ import { useAction, useApi } from '../api/use-resource.ts';
 import { agoText, countText, fill, momentText, rateText, timeText } from '../format.ts';
 import { ActionNotices, Bar, Button, Card, Facts, Loaded, PageHead } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
-import { LayerLinks } from '../parts/task-parts.tsx';
+import { failureName, LayerLinks } from '../parts/task-parts.tsx';
 import { may, mayWorkOn, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 
@@ -32,7 +32,7 @@ function Host({ host, onChanged }: { host: Upstream; onChanged: () => void }) {
   const { limits, latency, budget, waiting, errors, waitingReason, pausedBy, pausedAt } = host;
   const waitingUntil = waitingReason === 'paused' ? null : host.waitingUntil;
   const failures = Object.entries(errors).map(([kind, count]) =>
-    fill(TEXTS.labelled, { label: kind.replace(/^status-/, 'HTTP '), value: countText(count) }),
+    fill(TEXTS.labelled, { label: failureName(kind), value: countText(count) }),
   );
   const reason = waitingReason && WORDS.reasons[waitingReason];
   const most = limits.ratePerSecond;
@@ -72,7 +72,7 @@ function Host({ host, onChanged }: { host: Upstream; onChanged: () => void }) {
             [WORDS.failingSince, host.failingSince && timeText(host.failingSince)],
             [
               WORDS.lastFailure,
-              host.lastFailure && `${host.lastFailure.text} (${agoText(host.lastFailure.at)})`,
+              host.lastFailure && `${failureName(host.lastFailure.reason)} (${agoText(host.lastFailure.at)})`,
             ],
             [WORDS.lastError, host.lastError && errorText(host.lastError)],
             [WORDS.layers, <LayerLinks key="layers" names={host.layers} />],
@@ -93,7 +93,7 @@ function errorText({ at, layer, message, upstream }: NonNullable<Upstream['lastE
   return fill(TEXTS.labelled, { label: layer, value: `${upstream?.text || message} (${agoText(at)})` });
 }
 
-/** A host is shared by its layers: it needs the right to work on all of them. */
+/** Buttons for a host, if the user may work on all layers that share it. */
 function HostButtons({ host, onChanged }: { host: Upstream; onChanged: () => void }) {
   const caller = useCaller();
   const action = useAction();
@@ -134,14 +134,14 @@ function HostButtons({ host, onChanged }: { host: Upstream; onChanged: () => voi
   );
 }
 
-/** It waits because of failures or at its own request; other waits have their own ends. */
+/** Whether a user can end the wait: after failures or a Retry-After, but not quiet hours or a used-up budget. */
 function isTriable({ waitingReason, state }: Upstream): boolean {
   return waitingReason === 'failing' || waitingReason === 'retry-after' || state === 'failing';
 }
 
 function triedText({ state, lastFailure }: Upstream): string {
   if (state === 'healthy') return WORDS.answered;
-  return lastFailure ? fill(WORDS.stillFailing, { how: lastFailure.text }) : WORDS.notTried;
+  return lastFailure ? fill(WORDS.stillFailing, { how: failureName(lastFailure.reason) }) : WORDS.notTried;
 }
 
 type Upstream = ApiResponse<'GET /api/v1/upstreams'>['upstreams'][number];

@@ -1,4 +1,6 @@
 import { useEffect, useState } from 'react';
+import { type ApiResponse, part } from '../api/client.ts';
+import { useResource } from '../api/use-resource.ts';
 import { coordinateText, fill } from '../format.ts';
 import type { ConsoleMap } from '../map/console-map.ts';
 import {
@@ -17,6 +19,9 @@ import type { TileSet } from '../map/tile-set.ts';
 import { Button, Choice, Field } from '../parts/basics.tsx';
 import { BoundsFields } from '../parts/ranges.tsx';
 import { TEXTS } from '../texts.ts';
+import { AreaChoice } from './source-fields.tsx';
+
+type Shape = ApiResponse<'GET /api/v1/areas/{name}'>;
 
 const WORDS = TEXTS.seed;
 const MODES: readonly DrawMode[] = ['none', 'rectangle', 'polygon'];
@@ -35,6 +40,7 @@ export function AreaMap({ set, area, onChange }: AreaProps) {
   const [mode, setMode] = useState<DrawMode>('none');
   const [failed, setFailed] = useState<string | null>(null);
   const base = useBaseMap(set.gridSet);
+  const outline = useResource<Shape>(area.kind === 'named' ? `api/v1/areas/${part(area.name)}` : null).data;
   const ready = (map: ConsoleMap) =>
     setDrawing(
       new AreaDrawing(map, (drawn) => {
@@ -43,11 +49,11 @@ export function AreaMap({ set, area, onChange }: AreaProps) {
       }),
     );
   useEffect(() => drawing?.setMode(mode), [drawing, mode]);
-  // GeoJSON comes from elsewhere: it may be out of sight.
-  useEffect(
-    () => drawing?.show(area, area.kind === 'shape' && area.crs !== 'grid-set' ? 0 : null),
-    [drawing, area],
-  );
+  // GeoJSON and named areas come from elsewhere: they may be out of sight.
+  useEffect(() => {
+    const shown: Area = outline ? { kind: 'shape', shape: outline, crs: 'EPSG:4326' } : area;
+    drawing?.show(shown, shown.kind === 'shape' && shown.crs !== 'grid-set' ? 0 : null);
+  }, [drawing, area, outline]);
   return (
     <div className="stack">
       <div className="row" role="toolbar" aria-label={WORDS.area}>
@@ -80,8 +86,22 @@ export function AreaMap({ set, area, onChange }: AreaProps) {
   );
 }
 
-/** The same area by keyboard: bounds in the grid set's CRS or in degrees, or GeoJSON. */
-export function AreaFields({ set, area, onChange, fault }: AreaProps & { readonly fault: string | null }) {
+/** The same area by keyboard: a named one, bounds in the grid set's CRS or in degrees, or GeoJSON. */
+export function AreaFields(props: AreaProps & { readonly fault: string | null }) {
+  const { area, onChange } = props;
+  const name = area.kind === 'named' ? area.name : undefined;
+  return (
+    <>
+      <AreaChoice
+        value={name}
+        onChange={(chosen) => onChange(chosen ? { kind: 'named', name: chosen } : WHOLE)}
+      />
+      {name === undefined && <UnnamedFields {...props} />}
+    </>
+  );
+}
+
+function UnnamedFields({ set, area, onChange, fault }: AreaProps & { readonly fault: string | null }) {
   if (area.kind === 'shape') {
     return (
       <>

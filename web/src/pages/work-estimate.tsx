@@ -12,12 +12,12 @@ type Cached = Pick<ApiResponse<'POST /api/v1/layers/{layer}/truncate'>, 'tiles' 
 type Remaining = ReturnType<typeof remaining>;
 
 const WORDS = TEXTS.seed;
-/** Seconds. */
+/** Duration in seconds from which a task has a warning. */
 const VERY_LONG = 30 * 86_400;
-/** An estimate whose bounds differ by a smaller factor is shown as one number. */
+/** An estimate whose limits differ by a smaller factor is shown as a single number. */
 const WIDE_RANGE = 1.5;
 
-/** `skipsFresh`: only missing and stale tiles are made, as by a seed. */
+/** `skipsFresh`: counts only missing and stale tiles, which a seed makes. */
 export function useEstimate(request: object | null, skipsFresh: boolean) {
   const response = useResource<EstimateResponse>(request && 'api/v1/tasks', null, {
     ...request,
@@ -27,7 +27,7 @@ export function useEstimate(request: object | null, skipsFresh: boolean) {
   return { data, problem: response.problem };
 }
 
-/** Work that remains for a request. */
+/** The work that is left for a request. */
 function remaining(response: EstimateResponse, skipsFresh: boolean) {
   const { quota, disk, coveredUse, addedBytes, staleTiles } = response;
   const zooms = response.zooms.map(({ z, tiles, metatiles, cachedTiles, staleTiles: stale }) => {
@@ -52,7 +52,7 @@ function remaining(response: EstimateResponse, skipsFresh: boolean) {
   };
 }
 
-/** The cached tiles that a truncation deletes, or an export copies: `every` counts all formats and parameter values. */
+/** The cached tiles that a truncation deletes or an export copies. `every`: of all formats and parameter values. */
 export function useCached(request: TaskRequest | null, every: boolean): Resource<Cached> {
   const path = request && `api/v1/layers/${part(request.layer)}/truncate`;
   return useResource<Cached>(path, null, { ...(request && selectionOf(request, every)), dryRun: true });
@@ -130,7 +130,7 @@ function TilesByZoom({ zooms }: Pick<Remaining, 'zooms'>) {
 
 type Range = NonNullable<Remaining['addedBytes']>;
 
-/** `≈ 1.6 MiB`, or `1.6 MiB – 38.2 MiB` where the cached tiles are too few to tell. */
+/** `≈ 1.6 MiB`, or `1.6 MiB – 38.2 MiB` if too few tiles are cached for a good estimate. */
 function rangeText(range: Range): string {
   const { least, most } = range;
   return isWide(range) ? `${bytesText(least)} – ${bytesText(most)}` : `≈ ${bytesText(most)}`;
@@ -153,7 +153,7 @@ function roomText({ quota, addedBytes }: Remaining): string | null {
   return addedBytes.least > room ? fill(WORDS.quotaOf, { limit }) : fill(WORDS.quotaPerhaps, { limit });
 }
 
-/** Amber, or red where the task defeats itself. */
+/** Warnings: `bad` if the task cannot achieve its purpose. */
 export function estimateWarnings(estimate: Remaining): readonly (readonly ['warn' | 'bad', string])[] {
   const { addedBytes, seconds, quota, disk } = estimate;
   const { least = 0, most = 0 } = addedBytes ?? {};

@@ -45,10 +45,10 @@ export interface Started {
   readonly tiles: number;
 }
 
-/** Larger requests are usually mistakes. */
+/** Requests of more tiles are usually mistakes. */
 const MANY_TILES = 1e9;
 const SHOWN_CALLS = 5;
-/** Each becomes a task. */
+/** Limit of combinations of formats and parameter values, each of which becomes a task. */
 const MAX_COMBINATIONS = 1000;
 
 interface WorkProps {
@@ -58,16 +58,16 @@ interface WorkProps {
   readonly fault: LayerFault;
   /** The requests of the form; none while the form has faults. */
   readonly callsOf: (request: TaskRequest, plan: Plan) => readonly Call[];
-  /** Gets the first response; a text is shown in the form. */
+  /** Receives the first response; a returned text is shown in the form. */
   readonly onDone: (answer: Started, plan: Plan) => unknown;
-  /** Further buttons. */
+  /** Further buttons; `request` is null while the form has faults. */
   readonly buttons: (request: TaskRequest | null, plan: Plan) => ReactNode;
-  /** The form saves it for later, and nothing is started now. */
+  /** For schedules: the form saves the work and starts nothing. */
   readonly saves?: {
-    /** Fields of its own, above the others. */
+    /** Further fields, above the others. */
     readonly fields: ReactNode;
     readonly onTry: () => void;
-    /** The server has checked the current values of these fields. */
+    /** Whether the server has checked the current values of these fields. */
     readonly isChecked: boolean;
   };
 }
@@ -79,14 +79,17 @@ export function WorkForm(props: WorkProps) {
   const action = useAction();
   const [question, setQuestion] = useState<ReactNode>(null);
   const coverage = useProposedZooms(plan, setPlan);
-  // A partly typed parameter value must not make tiles.
+  // While a parameter value is being typed, the map keeps the former tile set, so that no tiles are made for a part of it.
   const [isTyping, setTyping] = useState(false);
   const drawn = useRef(plan.set);
   if (!isTyping) drawn.current = plan.set;
-  // A drawing may be reported after the plan has changed.
-  const change = (changes: Partial<Plan>) => setPlan((now) => ({ ...now, ...changes }));
+  // Applied to the current plan, because a drawing may be reported after the plan has changed.
+  const change = (changes: Partial<Plan>) => {
+    action.forget();
+    setPlan((now) => ({ ...now, ...changes }));
+  };
   const read = readPlan(plan);
-  // The server checks the values of parameters: no request before its response.
+  // No request before the server has checked the parameter values.
   const request = fault === null && coverage.data !== null ? read.request : null;
   const calls = request ? callsOf(request, plan) : [];
   const start = async () => {
@@ -97,7 +100,7 @@ export function WorkForm(props: WorkProps) {
   };
   const run = () => action.run(start);
   const truncates = plan.type === 'truncate';
-  // Enter may come before the server has checked the last letter.
+  // A save may be wanted before the server has checked the last keystroke.
   const [isWanted, setWanted] = useState(false);
   const isChecked = (saves?.isChecked ?? true) && (coverage.data !== null || coverage.problem !== null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a wanted save is sent once, with the checked values
@@ -122,7 +125,7 @@ export function WorkForm(props: WorkProps) {
       <AreaMap set={drawn.current} area={plan.area} onChange={(area) => change({ area })} />
     </Card>
   );
-  // Enter in a field saves a schedule, and starts nothing.
+  // Enter in a field saves a schedule, but does not start a task.
   return (
     <>
       <Form className="grid tops" onSubmit={() => saves && save()} noValidate {...typing}>
@@ -178,14 +181,14 @@ export function WorkForm(props: WorkProps) {
   );
 }
 
-/** The first few: each combination has its own export. */
+/** Shell commands of the first requests, because each combination of an export has its own. */
 function commandsOf(calls: readonly Call[]): string {
   const lines = calls.slice(0, SHOWN_CALLS).map(({ method, path, body }) => curl(method, path, body));
   const more = calls.length - lines.length;
   return [...lines, ...(more > 0 ? [`# ${fill(WORDS.moreCommands, { count: more })}`] : [])].join('\n');
 }
 
-/** Proposes zooms by the type of work, and by the zooms that have tiles. */
+/** Proposes zooms by the type of work and the zooms that have tiles. */
 function useProposedZooms(plan: Plan, setPlan: Dispatch<SetStateAction<Plan>>): Resource<Coverage> {
   const { set, type, every } = plan;
   const coverage = useResource<Coverage>(
@@ -205,7 +208,7 @@ function PlanFields(props: {
   faults: Faults;
   parameterFault: string | null;
   types: readonly Work[];
-  /** One format and parameter value at a time. */
+  /** Limits the form to a single format and parameter value. */
   onlyOne: boolean;
   onChange: (changes: Partial<Plan>) => void;
 }) {
@@ -220,7 +223,7 @@ function PlanFields(props: {
     };
     onChange({
       set,
-      ...(set.gridSet.name !== plan.set.gridSet.name && { area: WHOLE }),
+      ...(set.gridSet.name !== plan.set.gridSet.name && plan.area.kind !== 'named' && { area: WHOLE }),
       zoomStart: clamped(plan.zoomStart),
       zoomStop: clamped(plan.zoomStop),
     });
@@ -284,7 +287,7 @@ function PlanFields(props: {
   );
 }
 
-/** The size of the request, and under it the buttons. */
+/** The estimated size of the request, and the buttons beneath. */
 function Size(props: {
   plan: Plan;
   request: TaskRequest | null;
@@ -304,7 +307,7 @@ function Size(props: {
   const { data } = estimate;
   const tiles = onCached ? cached.data?.tiles : data?.tiles;
   const isEmpty = data?.all === 0;
-  // A seed may still renew tiles that have expired.
+  // A seed without missing tiles can start, because it may renew expired ones.
   const canStart = onCached ? Boolean(tiles) : tiles !== undefined && !isEmpty;
   const meaning = type in WORDS.means ? WORDS.means[type as keyof typeof WORDS.means] : null;
   const isReady = allowed && (isSaved || canStart);
@@ -328,7 +331,7 @@ function Size(props: {
   );
 }
 
-/** Before a truncation or a very large task; null: no question. */
+/** The question before a truncation or a very large task; null for others. */
 function questionOf(
   type: Work,
   layer: string,

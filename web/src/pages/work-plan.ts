@@ -114,6 +114,7 @@ function wholeNumber(text: string): number | null {
 function placeOf(area: Area): Pick<TaskRequest, 'bounds' | 'area' | 'areaCrs'> | null {
   if (isWhole(area)) return {};
   if (area.kind === 'whole' || area.kind === 'text') return null;
+  if (area.kind === 'named') return { area: area.name };
   if (area.kind === 'shape') return { area: area.shape, areaCrs: area.crs };
   const bounds = boundsIn(area);
   if (!bounds || !area.degrees) return bounds && { bounds };
@@ -193,10 +194,16 @@ export function planFrom(layer: LayerInfo, query: URLSearchParams, usual: Work, 
   };
 }
 
-/** `bounds=minX,minY,maxX,maxY`, or `area=` GeoJSON. An unreadable area is a fault of the form, never the whole layer. */
+/** Whether it is the name of an area, and not GeoJSON. */
+export function isName(area: string): boolean {
+  return area !== '' && !area.trimStart().startsWith('{');
+}
+
+/** `bounds=minX,minY,maxX,maxY`, or `area=` GeoJSON or a name. An unreadable area is a fault of the form, never the whole layer. */
 function areaFrom(query: URLSearchParams): Area {
   const [bounds, area] = [query.get('bounds'), query.get('area')];
   if (area !== null) {
+    if (isName(area)) return { kind: 'named', name: area };
     const crs = query.get('areaCrs') === 'grid-set' ? 'grid-set' : 'EPSG:4326';
     const shape = shapeIn(area);
     return shape ? { kind: 'shape', shape, crs } : { kind: 'text', text: area };

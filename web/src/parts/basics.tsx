@@ -50,7 +50,7 @@ export function ActionNotices({ action: { problem, done } }: { action: Action })
   );
 }
 
-/** The content when it has arrived, and the problem. `empty` returns the text to show instead, if any. */
+/** The content once it has arrived, and its problem. `empty` may return a text to show instead of the content. */
 export function Loaded<T>(props: {
   resource: Resource<T>;
   empty?: (data: T) => ReactNode;
@@ -67,7 +67,7 @@ export function Loaded<T>(props: {
   );
 }
 
-/** A null value is not shown. */
+/** A label with its value; not shown if the value is null. */
 export type Fact = readonly [label: string, value: ReactNode];
 
 export function Facts(props: { of: readonly Fact[]; kind?: string }) {
@@ -117,7 +117,7 @@ export function LinkButton({ kind = '', children, ...link }: ComponentProps<'a'>
   );
 }
 
-/** `share` is from 0 to 1; `fault` is the part of the whole that failed, and is within it. */
+/** `share` is from 0 to 1, and includes `fault`, the share that failed. */
 export function Bar(props: { share: number; fault?: number; label: string; kind?: string }) {
   const { share, fault = 0, label, kind = '' } = props;
   const percent = Math.min(100, Math.max(0, share * 100));
@@ -138,7 +138,7 @@ export function Bar(props: { share: number; fault?: number; label: string; kind?
 
 export function Field({ label, children }: { label: string; children: ReactNode }) {
   return (
-    // biome-ignore lint/a11y/noLabelWithoutControl: the control is what is put in
+    // biome-ignore lint/a11y/noLabelWithoutControl: the control is in `children`
     <label className="field">
       {label}
       {children}
@@ -162,7 +162,7 @@ export function Input({ label, onText, ...input }: InputProps) {
   );
 }
 
-/** Browsers report a choice from a list like this. */
+/** Whether the text was chosen from the list of suggestions, which browsers report so. */
 function isReplacement(event: Event): boolean {
   return event instanceof InputEvent && event.inputType === 'insertReplacementText';
 }
@@ -173,7 +173,7 @@ export function Password({ fresh = false, ...input }: InputProps & { fresh?: boo
   return <TextField type="password" autoComplete={autoComplete} required {...rule} {...input} />;
 }
 
-/** Submitted by its page. */
+/** A form whose submission the page handles, not the browser. */
 export function Form({
   onSubmit,
   ...form
@@ -191,7 +191,7 @@ interface CheckProps {
   readonly onChange: (checked: boolean) => void;
 }
 
-/** In a row of a list: its label is read out only. */
+/** A checkbox in a row of a list, with a label for screen readers only. */
 export function Mark({ label, checked, onChange }: CheckProps) {
   return (
     <input
@@ -212,7 +212,7 @@ export function Check({ label, checked, onChange }: CheckProps) {
   );
 }
 
-/** An input with its error or else its help beneath. Its form is not submitted while it has an error. */
+/** An input with its error or help beneath. While it has an error, its form cannot be submitted. */
 export function TextField({
   help = null,
   error = null,
@@ -271,7 +271,7 @@ export function LanguageChoice() {
   return <Choice label={TEXTS.language} value={LANGUAGE} options={LANGUAGES} onChange={chooseLanguage} />;
 }
 
-/** Ties controls to fields of a draft, e.g. `<Input label="…" {...tied(draft, change).text('name')} />`. */
+/** Binds controls to fields of a draft, e.g. `<Input label="…" {...tied(draft, change).text('name')} />`. */
 export function tied<Draft extends object>(draft: Draft, onChange: (changes: Partial<Draft>) => void) {
   const setter = (name: keyof Draft) => (value: unknown) => onChange({ [name]: value } as Partial<Draft>);
   return {
@@ -325,7 +325,7 @@ export function PageHead(props: { title: string; under?: ReactNode; actions?: Re
   );
 }
 
-/** To the chapter of the documentation that explains this page. */
+/** A link to the chapter of the documentation about this page. */
 function Help() {
   const { page } = useRoute();
   return (
@@ -341,11 +341,11 @@ function Help() {
   );
 }
 
-/** On narrow pages each row is a list of its cells; a table that is still too wide scrolls, by keyboard too. */
+/** On narrow screens, each row is a list of its cells; a table that is too wide scrolls, also by keyboard. */
 export function Table(props: {
   label: string;
   head?: readonly string[];
-  /** How many of the last columns are numbers. */
+  /** Count of the last columns, which are numbers. */
   numbers?: number;
   /** Hidden heading of the last column, which has buttons. */
   buttons?: string;

@@ -6,7 +6,7 @@ import { Button, FoldedCopy, Input } from './basics.tsx';
 
 let lastFocused: HTMLElement | null = null;
 
-/** A button that is disabled while it works has lost the focus when its question opens. */
+/** Notes the focused element: a button that is disabled while it works has lost the focus when its dialog opens. */
 export function rememberFocus({ target }: FocusEvent): void {
   if (target instanceof HTMLElement && !target.closest('dialog')) lastFocused = target;
 }
@@ -15,16 +15,16 @@ interface Question {
   readonly title: string;
   /** Text of its button. */
   readonly verb: string;
-  /** Must be typed to confirm. */
+  /** A name that the user must type to confirm. */
   readonly name?: string | undefined;
-  /** The same from a shell. */
+  /** The shell command for the same request. */
   readonly command?: string;
   readonly onConfirm: () => unknown;
   readonly onClose: () => void;
   readonly children: ReactNode;
 }
 
-/** A question over the page, by default before something that cannot be undone. Closing it restores the focus. */
+/** A question over the page, by default about an action that cannot be undone. Closing it restores the focus. */
 export function Dialog(props: Question & { kind?: 'danger' | 'primary'; ready?: boolean }) {
   const { name, command, kind = 'danger' } = props;
   const [typed, setTyped] = useState('');
@@ -34,7 +34,7 @@ export function Dialog(props: Question & { kind?: 'danger' | 'primary'; ready?: 
   useEffect(() => {
     const before = lastFocused;
     dialog.current?.showModal();
-    // Enter pressed in haste must not confirm.
+    // A hasty Enter must not confirm.
     if (dialog.current?.querySelector('.danger:enabled')) cancel.current?.focus();
     return () => {
       if (before?.isConnected) before.focus();
@@ -46,7 +46,7 @@ export function Dialog(props: Question & { kind?: 'danger' | 'primary'; ready?: 
     props.onConfirm();
     props.onClose();
   };
-  // Escape closes it immediately and reports it later: without `onCancel` a key pressed in between would be lost.
+  // Escape closes the dialog, but `onClose` is called later: without `onCancel`, a key pressed in between would be lost.
   return (
     <dialog ref={dialog} onCancel={props.onClose} onClose={props.onClose} aria-label={props.title}>
       <form className="stack" onSubmit={submit}>
@@ -78,31 +78,49 @@ export function paragraphs(texts: readonly (string | null)[]): ReactNode {
   return texts.map((text) => text !== null && <p key={text}>{text}</p>);
 }
 
-/** A button with a question; `text` may have to be loaded first. */
+/** Returns a lost focus to an element, or to the page. */
+function keepFocus(element: HTMLElement | null): void {
+  if (document.activeElement !== document.body) return;
+  (element ?? document.getElementById('content'))?.focus({ preventScroll: true });
+}
+
+/** A button that asks before its action; `text` may be loaded first. */
 export function ConfirmButton(
   props: Omit<Question, 'children' | 'onClose'> & {
     action: Action;
     label?: string | undefined;
     disabled?: boolean;
-    /** Style of the button; its question is always a dangerous one. */
+    /** Style of the button. The dialog always has that of danger. */
     kind?: string;
     text: string | (() => Promise<ReactNode>);
     onConfirm: () => Promise<unknown>;
-    /** The verb and an ellipsis when left out. */
+    /** By default the verb with an ellipsis. */
     children?: ReactNode;
   },
 ) {
   const { action, label, disabled = false, kind = 'danger', text, onConfirm, children, ...question } = props;
   const [message, setMessage] = useState<ReactNode>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  const wasConfirmed = useRef(false);
+  const { busy } = action;
+  // The work has disabled the button, and may remove it.
+  useEffect(() => {
+    if (wasConfirmed.current && !busy) keepFocus(button.current);
+  }, [busy]);
+  useEffect(() => () => void (wasConfirmed.current && keepFocus(null)), []);
+  const confirm = () => {
+    wasConfirmed.current = true;
+    return action.run(onConfirm);
+  };
   const ask = () =>
     typeof text === 'string' ? setMessage(text) : action.run(async () => setMessage(await text()));
   return (
     <>
-      <Button kind={kind} disabled={disabled || action.busy} aria-label={label} onClick={ask}>
+      <Button ref={button} kind={kind} disabled={disabled || busy} aria-label={label} onClick={ask}>
         {children ?? `${question.verb}…`}
       </Button>
       {message !== null && (
-        <Dialog {...question} onConfirm={() => action.run(onConfirm)} onClose={() => setMessage(null)}>
+        <Dialog {...question} onConfirm={confirm} onClose={() => setMessage(null)}>
           <div>{message}</div>
         </Dialog>
       )}

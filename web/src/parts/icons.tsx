@@ -1,4 +1,4 @@
-/** Shapes of 24 × 24, drawn as lines. */
+/** SVG paths in a box of 24 × 24, drawn as lines. */
 const SHAPES: Readonly<Record<string, string>> = {
   overview: 'M4 13h6V4H4zM14 20h6v-9h-6zM4 20h6v-4H4zM14 8h6V4h-6z',
   layers: 'M12 3 3 8l9 5 9-5zM3 12.5l9 5 9-5M3 17l9 5 9-5',

@@ -15,13 +15,13 @@ import type { LayerInfo } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
 import { Loaded, TextField } from './basics.tsx';
 
-/** Suggestions in the list; typing finds the others. */
+/** Limit of suggestions in the list; typing finds the others. */
 const MAX_OFFERED = 50;
 
-/** Null: the text of the field names a layer. */
+/** Why the text of the field is not a layer; null if it is one. */
 export type LayerFault = string | null;
 
-/** One of thousands of layers, found by a part of its name or title. Any other text is a fault of the form. */
+/** A field to choose one of thousands of layers by a part of its name or title. Any other text is a fault of the form. */
 export function LayerField(props: {
   label?: string;
   value: string;
@@ -45,7 +45,7 @@ export function LayerField(props: {
   const choice = useRef(value);
   const take = (text: string) => {
     const wrong = text === '' && !required ? null : faultIn(text, allowed);
-    // Its own text stays until the page has followed, so that typing can continue.
+    // The typed text is shown until `value` has changed, so that typing can continue.
     setTyped(text);
     onFault(wrong);
     if (wrong !== null) return;
@@ -55,22 +55,22 @@ export function LayerField(props: {
   const type = (text: string, isPicked: boolean) => {
     const grows = allowed.some(({ name }) => name !== text && name.startsWith(text));
     if (isPicked || text === '' || !grows || faultIn(text, allowed) !== null) return take(text);
-    // Not chosen yet: it may be the beginning of a longer name.
+    // The name is not chosen yet, because the user may be typing a longer one.
     setTyped(text);
     onFault(fill(TEXTS.layers.pressEnter, { name: text }));
   };
   const choose = (event: KeyboardEvent) => {
     if (event.key !== 'Enter') return;
-    // Enter chooses, and never submits the form.
+    // Enter chooses a layer, and must not submit the form.
     event.preventDefault();
     if (typed === null) return;
-    // For the current text: the suggestions may belong to an earlier one.
+    // Searched again, because the suggestions may belong to an earlier text.
     const [only, another] = withWords(typed, allowed);
     take(only && !another ? only.name : typed);
   };
   useEffect(() => {
     if (value === choice.current) return;
-    // Chosen elsewhere, e.g. by going back.
+    // The layer was chosen elsewhere, e.g. by the browser's Back.
     choice.current = value;
     setTyped(null);
     onFault(null);
@@ -107,7 +107,7 @@ function withWords<L extends { readonly name: string; readonly title: string }>(
   return layers.filter(({ name, title }) => `${name}\n${title}`.toLowerCase().includes(wanted));
 }
 
-/** The fault, with the most similar name. */
+/** The fault of an unknown name, with the most similar known one. */
 export function unknownName(fault: string, name: string, names: readonly string[]): string {
   const guess = closestName(name, names);
   return fill(fault, { name }) + (guess === null ? '' : fill(TEXTS.didYouMean, { name: guess }));
@@ -119,7 +119,7 @@ function faultIn(text: string, layers: readonly { readonly name: string }[]): La
   return text === '' ? TEXTS.layers.missing : unknownName(TEXTS.layers.unknown, text, names);
 }
 
-/** Layers that a user, a token or a key has: names and patterns such as `osm:*`, with commas. A name of no layer is a fault. */
+/** The layers of a user, token or key: names and patterns such as `osm:*`, with commas. An unknown name is a fault. */
 export function LayerPatterns(props: { value: string; onText: (text: string) => void }) {
   const list = useApi('/api/v1/layers');
   const names = listOf(props.value).filter((name) => !name.includes('*'));
@@ -132,7 +132,7 @@ export function LayerPatterns(props: { value: string; onText: (text: string) => 
   return <TextField {...text} error={fault} value={value} onText={onText} />;
 }
 
-/** Areas that a user or a key is limited to, with commas; empty: everywhere. A name of no area is a fault. */
+/** The areas that a user or key is limited to, with commas; empty: no limit. An unknown name is a fault. */
 export function AreaNames(props: { value: string; onText: (text: string) => void }) {
   const known = useApi('/api/v1/areas').data?.areas;
   const unknown = listOf(props.value).filter((one) => known?.every(({ name }) => name !== one));
@@ -140,7 +140,7 @@ export function AreaNames(props: { value: string; onText: (text: string) => void
   return <TextField label={TEXTS.keys.areas} help={TEXTS.keys.areasHelp} error={fault} {...props} />;
 }
 
-/** A field to choose a layer, which stays while another one is loaded, and the content for the layer below it; the first layer by default. */
+/** A field to choose a layer, by default the first, and the content for it. The field stays while another layer loads. */
 export function ChosenLayer(props: {
   wanted: string | null;
   onChange: (name: string) => void;
@@ -181,7 +181,7 @@ function OneLayer(props: { name: string; draw: (layer: LayerInfo) => ReactNode }
   return <Loaded resource={layer}>{props.draw}</Loaded>;
 }
 
-/** `id` is the `list` of an input. */
+/** Suggestions for an input whose `list` is `id`. */
 export function Suggestions({ id, values }: { id: string; values: readonly string[] }) {
   return (
     <datalist id={id}>

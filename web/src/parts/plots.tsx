@@ -13,7 +13,7 @@ export interface PlotLine {
   readonly values: readonly number[];
 }
 
-/** Lines over the same times, in milliseconds since 1970, on one scale. `text` writes a value with its unit. */
+/** Lines over the same times, in milliseconds since 1970, and on the same scale. `text` formats a value with its unit. */
 export function Plot(props: {
   lines: readonly PlotLine[];
   times: readonly number[];
@@ -29,7 +29,7 @@ export function Plot(props: {
   const x = (index: number) => (index / Math.max(1, last)) * WIDTH;
   const shownTimes = [...new Set([0, Math.round(last / 2), last])];
   const y = (value: number) => HEIGHT - 2 - (value / (highest || 1)) * (HEIGHT - 6);
-  // One value alone is a level line.
+  // A single value is drawn as a level line.
   const points = ({ values }: PlotLine) =>
     (values.length === 1 ? [...values, ...values] : values)
       .map((value, index) => `${(last === 0 ? index * WIDTH : x(index)).toFixed(1)},${y(value).toFixed(1)}`)

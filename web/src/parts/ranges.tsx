@@ -23,7 +23,7 @@ export function Slider(props: {
   );
 }
 
-/** West, south, east and north, or the same in a CRS. */
+/** Fields for west, south, east and north, or for the bounds in a CRS. */
 export function BoundsFields(props: {
   legend: string;
   labels: readonly string[];

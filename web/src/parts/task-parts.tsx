@@ -14,7 +14,7 @@ import {
   withLocalTimes,
 } from '../format.ts';
 import { addressOf, goTo } from '../route.ts';
-import { mayWorkOn, useCaller } from '../session.tsx';
+import { may, mayWorkOn, useCaller } from '../session.tsx';
 import { canRetry, isOver, queryOf, requestOfTask } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
 import { ActionNotices, Bar, Button, LinkButton, Mark } from './basics.tsx';
@@ -188,12 +188,12 @@ export function taskRequest({ id }: Task, verb: 'cancel' | 'retry' | 'pause' | '
   return send<Task>('POST', `api/v1/tasks/${id}/${verb}`);
 }
 
-/** "whole grid set", "polygon" or bounds. */
+/** "whole grid set", the name of an area, "polygon" or bounds. */
 export function useAreaTexts(): (task: Task) => string {
   const gridSets = useApi('/api/v1/gridsets');
   const extents = new Map(gridSets.data?.gridSets.map(({ name, extent }) => [name, extent]));
-  return ({ area, bounds, gridSet }) => {
-    if (area) return WORDS.polygon;
+  return ({ area, areaName, bounds, gridSet }) => {
+    if (area) return areaName ?? WORDS.polygon;
     const extent = extents.get(gridSet);
     const isWhole = extent?.every(
       (edge, place) => (place < 2 ? 1 : -1) * ((bounds[place] ?? 0) - edge) <= 1e-6,
@@ -220,7 +220,7 @@ export function seedsText({ tasks }: Seeds): string | null {
 export function NoTasks({ text }: { text: string }) {
   return (
     <>
-      {text} <a href={addressOf('seed')}>{TEXTS.overview.startSeed}</a>
+      {text} {may(useCaller(), 'operator') && <a href={addressOf('seed')}>{TEXTS.overview.startSeed}</a>}
     </>
   );
 }
@@ -251,6 +251,12 @@ export function LayerLinks(props: {
   );
 }
 
+/** E.g. `HTTP 503` for `status-503`. */
+export function failureName(reason: string): string {
+  const names: Readonly<Record<string, string>> = TEXTS.upstreams.failures;
+  return names[reason] ?? reason.replace(/^status-/, 'HTTP ');
+}
+
 /** The last failure of each upstream, by host. */
 type HostFailures = ReadonlyMap<string, string>;
 
@@ -262,7 +268,9 @@ export function useHostFailures(tasks: readonly Task[]): HostFailures {
     FAILURE_SECONDS,
   );
   return new Map(
-    data?.upstreams.flatMap(({ host, lastFailure }) => (lastFailure ? [[host, lastFailure.text]] : [])),
+    data?.upstreams.flatMap(({ host, lastFailure }) =>
+      lastFailure ? [[host, failureName(lastFailure.reason)]] : [],
+    ),
   );
 }
 

@@ -6,7 +6,7 @@ import { Choice, Input, TextField } from './basics.tsx';
 interface SetProps<Layer extends OfferedLayer> {
   readonly set: TileSet<Layer>;
   readonly onChange: (set: TileSet<Layer>) => void;
-  /** For a form: the server's message about a value; it names the parameter. Elsewhere a value counts when its field is left. */
+  /** Only in forms: the server's message about a parameter value. Elsewhere, a value takes effect when its field is left. */
   readonly fault?: string | null;
 }
 
@@ -63,7 +63,7 @@ function Parameter<Layer extends OfferedLayer>(
   if (fault === undefined) {
     const leave = (event: KeyboardEvent<HTMLInputElement>) => {
       if (event.key !== 'Enter') return;
-      // The form around it would be sent with the value before.
+      // Enter would submit the form around it with the former value.
       event.preventDefault();
       choose(event.currentTarget.value);
     };

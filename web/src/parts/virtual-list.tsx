@@ -1,13 +1,13 @@
 import { defaultRangeExtractor, type Range, useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, memo, type ReactNode, useCallback, useEffect, useRef } from 'react';
 
-/** Rows kept above and below the visible ones. */
+/** Rows that are drawn above and below the visible ones. */
 const MARGIN = 8;
 
-/** Only the visible rows of a long list are drawn, and the one with the focus. */
+/** A long list, of which only the visible rows and the one with the focus are drawn. */
 export function VirtualList<T>(props: {
   items: readonly T[];
-  /** Pixels that a row has at least. */
+  /** Minimum height of a row in pixels. */
   rowHeight: number;
   label: string;
   keyOf: (item: T) => string | number;
@@ -18,7 +18,7 @@ export function VirtualList<T>(props: {
   const focused = useRef<number | null>(null);
   /** The row that gets the focus as soon as it is drawn. */
   const wanted = useRef<number | null>(null);
-  // Another function would measure every row again.
+  // A new function would make the virtualizer measure all rows again.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key of an item stays
   const keyAt = useCallback((place: number) => keyOf(items[place] as T), [items]);
   const list = useVirtualizer({
@@ -78,14 +78,14 @@ export function VirtualList<T>(props: {
   );
 }
 
-/** Removing the row with the focus would lose it. */
+/** Adds the row with the focus, which would lose it if it were removed. */
 function withPlace(range: Range, place: number | null): number[] {
   const seen = defaultRangeExtractor(range);
   if (place === null || place >= range.count || seen.includes(place)) return seen;
   return [...seen, place].sort((a, b) => a - b);
 }
 
-/** A row that stays in view while the list is scrolled is not drawn again. */
+/** Memoized, so that rows that stay in view are not drawn again while the list is scrolled. */
 const Row = memo(function Row({ item, draw }: { item: unknown; draw: (item: unknown) => ReactNode }) {
   return draw(item);
 });

@@ -33,9 +33,9 @@ const TYPES: Readonly<Record<KmlKind, string>> = {
   kmz: 'application/vnd.google-earth.kmz',
 };
 
-/** KML super-overlays, at GeoWebCache's addresses: a document for each tile, with the next finer ones behind links. */
+/** KML super-overlays, at GeoWebCache's addresses: a document for each tile, with links to those of the next zoom. */
 export function kmlRoutes(deps: Services): readonly Route[] {
-  // Pictures that WMS draws fail as its own requests do.
+  // Warped tiles are drawn by the code of WMS, which throws its own exceptions.
   const inPlainText = (error: unknown) => {
     throw error instanceof ServiceException ? invalid(error.message) : error;
   };
@@ -72,7 +72,7 @@ function createKmlTile(services: Services): Handler {
   };
 }
 
-/** The tiles in the format; null: they are warped from others. */
+/** The tiles in the format; null: the layer has none in degrees, they are warped. */
 function checkFormat(context: Context, bound: BoundLayer, extension: string): ResolvedTileSet | null {
   const { layer } = bound;
   const { subset, isWarped } = degreesOf(layer);
@@ -93,13 +93,13 @@ function answerWarped(
   { index: { z, x, y }, extension }: { readonly index: TileIndex; readonly extension: string },
 ): Promise<Response> {
   const { gridSet } = degreesOf(bound.layer).subset;
-  const asked = readKvp(context.query);
-  const kvp = (name: string) => (name === 'TRANSPARENT' ? 'TRUE' : asked(name));
+  const inQuery = readKvp(context.query);
+  const kvp = (name: string) => (name === 'TRANSPARENT' ? 'TRUE' : inQuery(name));
   const { tileWidth: width, tileHeight: height } = gridSet;
   const [first, ...others] = bound.layer.gridSubsets;
   const map = {
     kvp,
-    layers: [{ bound, style: asked('STYLES') ?? '', subsets: [first, ...others], isWarped: true }],
+    layers: [{ bound, style: inQuery('STYLES') ?? '', subsets: [first, ...others], isWarped: true }],
     crs: { name: 'EPSG:4326', code: DEGREES, longitudeFirst: true },
     place: { bounds: boundsOfTile(gridSet, z, x, y), width, height },
     format: mapFormat([bound], () => extension),
@@ -108,7 +108,7 @@ function answerWarped(
   return answerComposed(context, services, map, { matches: [null], blank: false });
 }
 
-/** `folder`: the layer's address, without a closing slash. `query`: with its question mark, or empty. */
+/** `folder`: the layer's address, without a trailing slash. `query`: with its question mark, or empty. */
 function kmlLayer(context: Context, layer: Layer, extension: string) {
   const { subset } = degreesOf(layer);
   const query = new URLSearchParams([...parametersOf(context.query, layer.parameters)]).toString();
@@ -177,7 +177,7 @@ const degreesOf = remembered((layer: Layer): { readonly subset: GridSubset; read
   };
 });
 
-/** Warped pictures are transparent around the layer. */
+/** Warped pictures are PNG, being transparent around the layer. */
 function pictureExtension(layer: Layer): string {
   const { formats, name } = layer;
   const format = formats.find(({ kind }) => kind === 'raster');

@@ -85,18 +85,18 @@ export function describeStyle(root: string, layer: Layer, style: string): object
 
 type CollectionPage = ReturnType<typeof requestedPage>;
 
-const USUAL_LIMIT = 100;
-/** Written in a few milliseconds. */
+const DEFAULT_LIMIT = 100;
+/** So many are written in a few milliseconds. */
 const MAX_LIMIT = 250;
 const WHOLE_NUMBER = /^\d{1,9}$/;
 
 /** OGC API – Common – Part 2: a limit above the maximum is lowered. */
 export function requestedPage({ query }: Context) {
-  if (query === '') return { limit: USUAL_LIMIT, offset: 0, first: true };
+  if (query === '') return { limit: DEFAULT_LIMIT, offset: 0, first: true };
   const kvp = readKvp(query, (name) => invalid(`The parameter ${name.toLowerCase()} is given twice.`));
   const [limit, offset] = [integer(kvp('LIMIT'), 'limit', 1), integer(kvp('OFFSET'), 'offset', 0)];
   return {
-    limit: Math.min(limit ?? USUAL_LIMIT, MAX_LIMIT),
+    limit: Math.min(limit ?? DEFAULT_LIMIT, MAX_LIMIT),
     offset: offset ?? 0,
     /** The request has neither. */
     first: limit === null && offset === null,

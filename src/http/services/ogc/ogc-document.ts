@@ -42,7 +42,7 @@ export function createDocumentResponder(page: PageWriter) {
   };
 }
 
-/** `f` takes precedence over the header: a user typed it. */
+/** `f` takes precedence over `Accept`: a user typed it. */
 function requestedType(context: Context): typeof JSON_TYPE | typeof HTML_TYPE {
   const name = formatParameter(context);
   if (name === null) return typeAccepted(context);
@@ -66,7 +66,7 @@ function typeAccepted(context: Context): typeof JSON_TYPE | typeof HTML_TYPE {
   throw new HttpProblem('not-acceptable', `There is ${JSON_TYPE} and ${HTML_TYPE}.`, ['Vary', 'Accept']);
 }
 
-/** RFC 8288 in JSON, as OGC APIs write it. */
+/** A link of RFC 8288 in the JSON form of OGC APIs. */
 export interface OgcLink {
   readonly href: string;
   readonly rel: string;
@@ -133,10 +133,9 @@ ${values.map((value) => html`<li>${describeValue('', value)}</li>`)}
 </ol>`;
 }
 
-/** An object of plain values: a line of a table. */
+/** Whether it is an object of plain values or lists of them: a row of a table. */
 function isFlat(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  // Lists of plain values have no objects in them.
   return Object.values(value)
     .flat()
     .every((inner) => typeof inner !== 'object');
@@ -162,7 +161,7 @@ ${links.map((link) => html`<li>${linkItem(link)}</li>`)}
 </ul>`;
 }
 
-/** A template is not an address, so it is no link. */
+/** A template is not an address, so it is not shown as a link. */
 function linkItem({ href, rel, type = '', title = rel, templated }: OgcLink): Html {
   const kind = html` <small>${type}</small>`;
   if (templated) return html`${title}: <code>${href}</code>${kind}`;

@@ -257,7 +257,7 @@ const NAMES: Readonly<Record<string, string>> = {
 
 interface OgcRoute extends Route {
   readonly summary: string;
-  /** The content of a 200. */
+  /** The body of a 200. */
   readonly gives: 'document' | 'tile';
 }
 

@@ -6,7 +6,7 @@ import { geographicBoxOf, titleOf } from '../layer-facts.ts';
 import { type CrsNames, createCrsNames, ogcScale } from '../wmts/grid-set-crs.ts';
 import { jsonLink, type OgcLink, ogcRelation, pathPart, selfLinks } from './ogc-document.ts';
 
-/** Pictures, or the data themselves. */
+/** Pictures or vector data. */
 export type TileKind = 'map' | 'vector';
 
 /** The tiles of a layer: its maps, its vector tiles, or its maps in one style. */
@@ -196,7 +196,7 @@ export type OgcCrsNames = (gridSet: GridSet) => OgcCrs;
 
 const CRS84_URN = 'urn:ogc:def:crs:OGC:1.3:CRS84';
 export const CRS84 = 'http://www.opengis.net/def/crs/OGC/1.3/CRS84';
-/** OGC 17-083r4, annex D: built in exactly as registered. */
+/** OGC 17-083r4, annex D: built-in grid sets that are exactly as registered. */
 const REGISTERED: ReadonlySet<string> = new Set(['WebMercatorQuad', 'WorldCRS84Quad']);
 const DEGREES = 4326;
 
@@ -208,7 +208,7 @@ export function createOgcCrsNames(): OgcCrsNames {
 function describeCrs(gridSet: GridSet, names: CrsNames) {
   const registered = REGISTERED.has(gridSet.name);
   const { urn, yFirst, wellKnownScaleSet } = names(gridSet);
-  // OGC 17-083r4, annex D.2: it is defined in CRS84, longitude first.
+  // OGC 17-083r4, annex D.2: WorldCRS84Quad is defined in CRS84, longitude first.
   const longitudeFirst = urn === CRS84_URN || gridSet.name === 'WorldCRS84Quad';
   return {
     uri: longitudeFirst ? CRS84 : `http://www.opengis.net/def/crs/EPSG/0/${lastOf(urn)}`,

@@ -117,7 +117,7 @@ function tileIndex(
   throw outside(subset, { z, x, y: row }, last);
 }
 
-/** Names the allowed range in the caller's row order. */
+/** Names the allowed range, rows from the bottom as in the address. */
 function outside(subset: GridSubset, { z, x, y }: TileIndex, last: number): TilewardenError {
   const coverage = coverageAt(subset, z);
   const inside = coverage
@@ -150,7 +150,7 @@ const VERSION = '1.0.0';
 const WEB_MERCATOR = 3857;
 const DEGREES = 4326;
 const TITLE = 'Tilewarden';
-/** Share of a pixel. */
+/** The tolerance, as a share of a pixel. */
 const SAME_EDGE = 1e-3;
 
 /**
@@ -159,7 +159,7 @@ const SAME_EDGE = 1e-3;
  */
 const TILE_IN_QUERY = 'tms-tile';
 
-/** The root: services and versions. `folder` is the address of the service, without a closing slash. */
+/** The root: services and versions. `folder`: the address of the service, without a trailing slash. */
 function servicesDocument(folder: string): Markup {
   // GDAL detects the document by its version attribute, which must come first.
   return markup`<Services><TileMapService version="${VERSION}" title="${TITLE}" href="${folder}/${VERSION}"/></Services>`;

@@ -31,7 +31,7 @@ import {
   withSubsets,
 } from './map-request.ts';
 
-/** In tiles. GeoWebCache's tolerance, for clients that request tiles or can get nothing else. */
+/** In tiles. GeoWebCache's tolerance, for requests with TILED and layers without full WMS. */
 const TOLERANCE_FOR_TILES = 0.1;
 /** Half a pixel of 256: where any box is allowed, a tile must match exactly. */
 const TOLERANCE_FOR_MAPS = 0.002;
@@ -47,8 +47,8 @@ export interface MapRequest {
 }
 
 /**
- * A box that is a tile is answered with that tile, in another format or with other layers composed of their tiles there;
- * other boxes are composed of tiles, if the layers allow it.
+ * A box that is a tile is answered with that tile. Maps in other formats or of several layers are composed of tiles; so
+ * are other boxes, if the layers allow it.
  */
 export const getMap: Operation = async (context, kvp, services) => {
   const { answerTile } = services;
@@ -64,7 +64,7 @@ export const getMap: Operation = async (context, kvp, services) => {
   return answerComposed(context, services, map, { matches, blank });
 };
 
-/** The map, made of tiles of its layers. `blank`: nothing of them is there. */
+/** The map, composed of tiles of its layers. `blank`: they have nothing there. */
 export async function answerComposed(
   context: Context,
   { composer, areaLimit, clock }: Services,
@@ -131,8 +131,8 @@ function checkComposable({ layers, tiled, format, place }: MapRequest, matches: 
   if (format.kind !== 'raster') {
     throw new ServiceException('InvalidFormat', 'FORMAT', `${format.mediaType} is available as tiles only.`);
   }
-  const strange = layers.find(({ bound }, at) => !matches[at] && (tiled || !bound.layer.fullWms));
-  if (strange) throw notOnGrid(strange, place);
+  const offGrid = layers.find(({ bound }, at) => !matches[at] && (tiled || !bound.layer.fullWms));
+  if (offGrid) throw notOnGrid(offGrid, place);
 }
 
 function notOnGrid({ bound, subsets }: MapLayer, { width, height }: MapPicture): ServiceException {
@@ -152,7 +152,7 @@ function notOnGrid({ bound, subsets }: MapLayer, { width, height }: MapPicture):
   );
 }
 
-/** Tiles of the layers where the map is one. */
+/** For each layer, the tile that the map is; null: it is not a tile. */
 type Matches = readonly (MatchedTile | null)[];
 
 function composedSets(
@@ -164,14 +164,13 @@ function composedSets(
   );
 }
 
-/** A box that is a tile is answered with exactly that tile. */
 function drawnPlace({ place }: MapRequest, matches: Matches): MapPicture {
   const tile = matches.find((match) => match !== null);
   if (!tile) return place;
   return { ...place, bounds: boundsOfTile(tile.subset.gridSet, tile.index.z, tile.index.x, tile.index.y) };
 }
 
-/** Sizes have been checked; only the area can still be too large. */
+/** Width and height have been checked; the map may still need too many tiles, or too many layers for its size. */
 function blameBox(error: unknown): never {
   if (!isTilewardenError(error, 'request-invalid')) throw error;
   throw badValue('BBOX', error.message);

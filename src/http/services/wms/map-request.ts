@@ -49,15 +49,15 @@ export function backgroundColour(kvp: Kvp): readonly [number, number, number] {
 
 /** Values other than the defaults. `style`: this layer's entry in STYLES. */
 function filterValues(layer: Layer, kvp: Kvp, style: string): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
+  const values = new Map<string, string>();
   for (const filter of layer.parameters) {
     const value = isStyleFilter(filter) ? style : (kvp(filter.name) ?? '');
     if (isStyleFilter(filter) && value === DEFAULT && !filter.values?.includes(DEFAULT)) continue;
     const applied = blaming(codeOf(filter), filter.name, () => filter.apply(value));
-    if (applied !== filter.defaultValue) found.set(filter.name, value);
+    if (applied !== filter.defaultValue) values.set(filter.name, value);
   }
   if (!layer.parameters.some(isStyleFilter)) refuseStyle(layer, style);
-  return found;
+  return values;
 }
 
 /** A layer without styles has the default one, with an empty name. */
@@ -159,7 +159,7 @@ export function crsOfLayer({ gridSubsets, wmsCrs }: Layer, version: WmsVersion):
   return [...new Set(codes.flatMap((srs) => crsNames({ srs }, version)))];
 }
 
-/** All accepted names of a CRS; the first is the usual one. */
+/** The listed names of a CRS, the usual one first; requests may use others too. */
 export function crsNames({ srs }: Pick<GridSet, 'srs'>, version: WmsVersion): readonly [string, ...string[]] {
   if (sameSrs(srs, WEB_MERCATOR)) return ['EPSG:3857', 'EPSG:900913'];
   if (srs === DEGREES && version === '1.3.0') return ['EPSG:4326', 'CRS:84'];
@@ -191,7 +191,7 @@ export interface MapLayer {
   readonly isWarped: boolean;
 }
 
-/** One in the CRS of the map. Areas of callers are not placed in others: a map that is only warped is refused to them. */
+/** A grid set in the CRS of the map, in which the caller's areas are placed. Throws if all layers are warped. */
 export function gridSetOfMap(layers: readonly MapLayer[], { name }: MapCrs): GridSet {
   const own = layers.find(({ isWarped }) => !isWarped);
   if (own) return own.subsets[0].gridSet;
@@ -208,10 +208,10 @@ function axesOf(layers: readonly MapLayer[], { code }: MapCrs): Pick<GridSet, 's
   return own?.subsets[0].gridSet ?? { srs: code, yCoordinateFirst: namesNorthingFirst(code) };
 }
 
-/** In one map. */
+/** Per map. */
 export const MAX_LAYERS = 20;
 
-/** A name may hold commas; a text that is not known as a name is a list of names. */
+/** A name may contain commas; a text that is not a known name is a list of names. */
 function requestedNames(kvp: Kvp, parameter: string, isKnown: (name: string) => boolean): readonly string[] {
   const text = required(kvp, parameter);
   if (isKnown(text)) return [text];
@@ -324,7 +324,7 @@ function readBounds(text: string, yFirst: boolean): Bounds {
 export interface StyledLayer {
   readonly bound: BoundLayer;
   readonly style: string;
-  /** It was not named itself. */
+  /** The request names its group, not the layer. */
   readonly isMember: boolean;
 }
 

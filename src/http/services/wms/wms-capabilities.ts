@@ -151,7 +151,7 @@ function describeTileSets(layer: Layer): Markup {
   return { markup: sets.map((set) => set.markup).join('\n') };
 }
 
-/** Tiles are counted from the grid's own extent. */
+/** The box is that of the grid, from which tiles are counted, not of the layer. */
 function describeGrid(subset: GridSubset, name: string): Markup {
   const { extent, tileWidth, tileHeight } = subset.gridSet;
   const box = boxElement('1.1.1', name, extent);
@@ -163,7 +163,7 @@ function resolutions({ gridSet, zoomStart, coverages }: GridSubset): string {
 }
 
 const CRS84 = 'CRS:84';
-/** In metres on the screen. */
+/** In metres on a screen, with pixels of 0.28 mm. */
 const PIXEL_DIAGONAL = 0.00028 * Math.SQRT2;
 
 /** WMS 1.3.0, 7.2.4, and WMS 1.1.1, annex A.1; in the order of the schema and of the DTD. */
@@ -203,7 +203,7 @@ function online(url: string | Markup): Markup {
   return markup`<OnlineResource xmlns:xlink="http://www.w3.org/1999/xlink" xlink:type="simple" xlink:href="${url}"/>`;
 }
 
-/** WMS 1.3.0, 7.2.4.6.9, and WMS 1.1.1, 7.1.4.5.8: there the diagonal of a pixel, in metres. */
+/** WMS 1.3.0, 7.2.4.6.9, and WMS 1.1.1, 7.1.4.5.8: in 1.1.1 the diagonal of a pixel, in metres. */
 function scaleElements({ gridSubsets: [{ scales }] }: Layer, version: WmsVersion): Markup {
   if (!scales) return EMPTY;
   const [min, max] = scales;
@@ -268,7 +268,7 @@ function style(layer: Layer, name: string, isDefault: boolean): Markup {
   return markup`<Style><Name>${name}</Name><Title>${name}</Title>${legends}</Style>`;
 }
 
-/** WMS 1.3.0, 7.2.4.6.5: only with its size. */
+/** WMS 1.3.0, 7.2.4.6.5: a legend without its size is left out. */
 function legendUrl(layer: Layer, legend: Legend): Markup {
   if (legend.width === null || legend.height === null) return EMPTY;
   return markup`<LegendURL width="${legend.width}" height="${legend.height}"><Format>${legend.format}</Format>${online(legendAddress(layer, legend))}</LegendURL>`;
@@ -311,7 +311,7 @@ function swapped({ minX, minY, maxX, maxY }: Bounds): Bounds {
   return { minX: minY, minY: minX, maxX: maxY, maxY: maxX };
 }
 
-/** WMS 1.3.0, annex C.2. Those of 1.1.1 keep their values in an element of their own. */
+/** WMS 1.3.0, annex C.2. In 1.1.1 the values are in a separate element, `Extent`. */
 function dimensions(layer: Layer, version: WmsVersion): readonly Markup[] {
   const listed = dimensionsOf(layer).filter(isDimension);
   const described = listed.map(({ name, defaultValue, values, times }) => ({

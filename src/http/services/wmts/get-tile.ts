@@ -56,15 +56,15 @@ function wmtsFormat(layer: Layer, name: string): string {
 
 /** Values other than the defaults. */
 function filterValues(filters: readonly ParameterFilter[], kvp: Kvp): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
+  const values = new Map<string, string>();
   for (const filter of filters) {
     const name = isStyleFilter(filter) ? styleName(kvp) : filter.name;
     const value = kvp(name) ?? '';
     if (value === DEFAULT && !filter.values?.includes(DEFAULT)) continue;
     const applied = blaming('InvalidParameterValue', name, () => filter.apply(value));
-    if (applied !== filter.defaultValue) found.set(filter.name, value);
+    if (applied !== filter.defaultValue) values.set(filter.name, value);
   }
-  return found;
+  return values;
 }
 
 /** STYLE in WMTS; the WMS name is accepted too. */
@@ -116,15 +116,15 @@ function checkRange(what: string, locator: string, value: number, min: number, m
 const MAX_IN_PATH = 4;
 export const PLACE = ['TILEMATRIXSET', 'TILEMATRIX', 'TILEROW', 'TILECOL'];
 const PIXEL = ['J', 'I'];
-/** With dimensions, or without a style and with a pixel: the layer decides. */
+/** Numbers of segments with dimensions or a pixel. Which of them, the layer decides. */
 const SEGMENTS = Array.from({ length: MAX_IN_PATH + 2 }, (_, index) => PLACE.length + 3 + index);
 
-/** One for each number of segments, all of them variables. */
+/** One path for each number of segments, all of them variables. */
 export const LONG_PATHS: readonly string[] = SEGMENTS.map((count) =>
   Array.from({ length: count }, (_, index) => `{segment${index}}`).join('/'),
 );
 
-/** In their order; empty: they are in the query. */
+/** The dimensions in the path, in their order; empty: they are in the query. */
 export function pathDimensions(layer: Layer): readonly Dimension[] {
   const all = dimensionsOf(layer);
   return all.length > MAX_IN_PATH ? [] : all;

@@ -8,7 +8,7 @@ import { remembered } from '../../../lib/get-or-create.ts';
 export interface GridSetCrs {
   readonly urn: string;
   readonly yFirst: boolean;
-  /** Only if all its scales are in the standard. */
+  /** Null unless the scales agree level by level, as far as both go. */
   readonly wellKnownScaleSet: string | null;
 }
 
@@ -17,7 +17,7 @@ export type CrsNames = (gridSet: GridSet) => GridSetCrs;
 const WEB_MERCATOR = 3857;
 const DEGREES = 4326;
 const CRS84 = 'urn:ogc:def:crs:OGC:1.3:CRS84';
-/** Metres a pixel measures in every scale denominator of a WMTS, OGC 07-057r7, 6.1. */
+/** OGC 07-057r7, 6.1: side of a pixel, in metres, in every scale denominator of a WMTS. */
 const PIXEL_SIZE = 0.00028;
 /** GoogleMapsCompatible ends here, OGC 07-057r7, table E.4. */
 const GOOGLE_LEVELS = 19;
@@ -29,7 +29,7 @@ export function createCrsNames(): CrsNames {
   return remembered((gridSet) => nameCrs(gridSet, scaleSets));
 }
 
-/** Grid sets may count with another pixel size; documents may not. */
+/** Grid sets may define another pixel size; WMTS documents may not. */
 export function ogcScale({ metersPerUnit, pixelSize }: GridSet, level: GridLevel): number {
   return pixelSize === PIXEL_SIZE ? level.scaleDenominator : (level.resolution * metersPerUnit) / PIXEL_SIZE;
 }
@@ -73,7 +73,7 @@ function nameCrs(gridSet: GridSet, scaleSets: readonly ScaleSet[]): GridSetCrs {
   return { urn: `urn:ogc:def:crs:EPSG::${code}`, yFirst: yCoordinateFirst, wellKnownScaleSet };
 }
 
-/** OGC 07-057r7, annex E: the same scales from the largest denominator on; the smaller ones may be missing. */
+/** OGC 07-057r7, annex E: the same scales from the largest denominator on; either list may end earlier. */
 function hasScalesOf(gridSet: GridSet, { srs, scales }: ScaleSet): boolean {
   return (
     sameSrs(gridSet.srs, srs) &&

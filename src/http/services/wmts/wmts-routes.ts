@@ -22,7 +22,7 @@ import { createCrsNames } from './grid-set-crs.ts';
 const REST = '/service/wmts/rest';
 const GET_TILE = /(?:^|&)request=gettile(?:&|$)/i;
 const TILE = PLACE.map((name) => `{${name}}`).join('/');
-/** With a style, with an empty one, without. */
+/** With a style, with an empty one, and without. */
 const TILE_PATHS = [`{layer}/{STYLE}/${TILE}`, `{layer}//${TILE}`, `{layer}/${TILE}`];
 
 /** WMTS 1.0.0 in both its encodings, at GeoWebCache's addresses. */
@@ -36,7 +36,7 @@ export function wmtsRoutes(deps: Services): readonly Route[] {
   ]);
   const answerPairs: Handler = async (context) => {
     const kvp = readPairs(context);
-    // The bare address answers the capabilities.
+    // The address without parameters returns the capabilities.
     if (pairsOf(context) === '') return getCapabilities(context, kvp, deps);
     return requestedOperation(operations, kvp)(context, kvp, deps);
   };

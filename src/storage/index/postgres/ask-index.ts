@@ -5,28 +5,28 @@ import { orAborted } from '../../../lib/deferred.ts';
 import { errorCode } from '../../../lib/error-code.ts';
 import type { Script } from '../script.ts';
 
-/** All queries of the index: an unreachable database, or one that refuses a query, is `store-failed`. */
+/** Runs a query of the index. Throws `store-failed` if the database is unreachable or refuses the query. */
 export async function askIndex<Response>(question: () => Promise<Response>): Promise<Response> {
   try {
     return await question();
   } catch (cause) {
     if (isTilewardenError(cause)) throw cause;
-    // An SQLSTATE, such as 42P01: the database has answered.
+    // An SQLSTATE, such as 42P01, means that the database has responded.
     const isRefused = cause instanceof Error && /^(?=.*\d)[0-9A-Z]{5}$/.test(errorCode(cause) ?? '');
     const what = isRefused ? `refused a query: ${cause.message}` : 'does not answer';
     throw new TilewardenError('store-failed', `The database that lists the stored tiles ${what}.`, { cause });
   }
 }
 
-/** Milliseconds. A statement may take longer, but no tile request waits for it. */
+/** Milliseconds that a tile request waits for a statement, which may take longer. */
 const READER_TIMEOUT_MS = 5000;
 
-/** The same for tile requests, and before a tile is created. */
+/** As `askIndex`, with a time limit: for tile requests and tickets. */
 export function askSoon<Response>(question: () => Promise<Response>): Promise<Response> {
   return askIndex(() => orAborted(question(), AbortSignal.timeout(READER_TIMEOUT_MS)));
 }
 
-/** Held shared by changes of a layer's packs, exclusively by drops and raised marks. */
+/** An advisory lock, held shared by changes of a layer's packs, exclusively by drops and raises. */
 export function layerLock(store: string, layer: string): string {
   return `tiles:${store}:${JSON.stringify(layer)}`;
 }

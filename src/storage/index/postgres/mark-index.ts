@@ -7,15 +7,15 @@ import { changeMarks, type MarkTables, openMarks } from '../marks.ts';
 import { type Statement, statement } from '../script.ts';
 import { askIndex, askSoon, layerLock, runScript } from './ask-index.ts';
 
-/** Strips of the plane of all marks, and the width of each: a double holds their product exactly. */
+/** Count of strips in the plane of all marks, and the width of each. A double represents their product exactly. */
 const [LEVELS, WIDTH] = [2 ** 20, 2 ** 31];
 
-/** The left edge of the level's strip. Levels may share one: rows are also compared by layer, grid set and zoom. */
+/** The left edge of the level's strip. Levels may share one, so rows are also compared by layer, grid set and zoom. */
 export function levelStart(layer: string, gridSet: string, z: number): number {
   return (levelOf(layer, gridSet, z) % LEVELS) * WIDTH;
 }
 
-/** A rectangle in the plane of all marks, as PostgreSQL writes a box. */
+/** A rectangle in the plane of all marks, in PostgreSQL's syntax of a box. */
 export function areaOf(layer: string, gridSet: string, z: number, rect: TileRect): string {
   const [minX, maxX, minY, maxY] = edgesOf(rect);
   const start = levelStart(layer, gridSet, z);
@@ -23,9 +23,8 @@ export function areaOf(layer: string, gridSet: string, z: number, rect: TileRect
 }
 
 /**
- * The marks of a store in PostgreSQL: each hides or outdates the tiles of its places for readers until the tiles are
- * removed. A place is a box in one plane, in which every level of a grid set has its own strip, so that one index finds
- * it. When `change` has raised one, every writer of the layer has ended or sees it.
+ * The marks of a store in PostgreSQL. A place is a box in a plane in which each zoom of a layer's grid set has a strip, so
+ * that one GiST index finds it. When `change` has raised a mark, every writer of the layer has ended or sees it.
  */
 export function createMarkIndex(database: Database, store: string) {
   const tables = tablesOf(store);
@@ -43,7 +42,7 @@ export function createMarkIndex(database: Database, store: string) {
   }
 
   return {
-    /** The latest number of a mark. */
+    /** The latest number of any mark of the layer, or of the place. */
     async generation(layer: string, place?: TilePlace): Promise<number> {
       const query = sql<{ latest: number | null }>`select (${latestOf(layer, place)}) as latest`;
       const { rows } = await askSoon(() => query.execute(database.query));
@@ -57,10 +56,10 @@ export function createMarkIndex(database: Database, store: string) {
       return { number: rows[0]?.number ?? 0, generation: rows[0]?.latest ?? 0 };
     },
 
-    /** All or nothing. Returns the numbers of raised marks. */
+    /** As `Store.mark`. */
     async change(change: MarkChange): Promise<readonly number[]> {
       const layers = change.type === 'raise' ? change.raises.map(({ layer }) => layer) : [];
-      // In one order, so that no two callers wait for each other.
+      // Locked in the same order by all callers, so that there is no deadlock.
       const [first = null, ...others] = [...new Set(layers)].map((layer) => layerLock(store, layer)).sort();
       const numbers = await askIndex(() =>
         database.transaction(first, async (query) => {
@@ -98,7 +97,7 @@ function tablesOf(store: string): MarkTables {
 
 function insertPlaces(mark: number, layer: string, places: readonly TilePlace[]): Statement {
   const edges = places.map(({ rect }) => edgesOf(rect));
-  // Boxes as text: PostgreSQL has another separator in an array of boxes than in other arrays.
+  // Boxes as text, because arrays of boxes have another separator than other arrays.
   return statement`insert into mark_places (mark, grid_set, z, area, min_x, max_x, min_y, max_y, parts)
     select ${mark}::bigint, grid_set, z, area::box, min_x, max_x, min_y, max_y, parts from unnest(
       ${places.map(({ gridSet }) => JSON.stringify(gridSet))}::text[],

@@ -11,20 +11,20 @@ import { touchedAt } from '../pages.ts';
 import { askIndex, layerLock } from './ask-index.ts';
 import { areaOf, levelStart } from './mark-index.ts';
 
-/** `x` and `y` count packs. */
+/** A pack as a caller has read it. `x` and `y` count packs. */
 export interface SeenPack {
   readonly x: number;
   readonly y: number;
-  /** Null: there is none. */
+  /** Null: no row. */
   readonly detail: Buffer | null;
 }
 
 export interface PackSlice {
-  /** The number of the tile set; null: it is not in use. */
+  /** The number of the tile set; null if it is not in the index. */
   readonly set: number | null;
-  /** With the open marks over each of them, of the same moment. */
+  /** The packs, with the open marks over each at the same moment. */
   readonly rows: readonly (SeenPack & { readonly marks: readonly MarkHere[] })[];
-  /** Where to continue; null: no more. */
+  /** Where to continue; null after the last. */
   readonly next: PackCursor | null;
 }
 
@@ -40,18 +40,18 @@ interface FoundRow {
 export interface ChangedPack {
   readonly x: number;
   readonly y: number;
-  /** The row as the caller has read it; null: none. */
+  /** The row as the caller has read it; null: no row. */
   readonly seen: Buffer | null;
-  /** Null: it is removed. */
+  /** The new row; null: the row is removed. */
   readonly next: Buffer | null;
-  /** The tiles of `next`, and their bytes. */
+  /** Count of tiles in `next`, and the sum of their lengths. */
   readonly tiles: number;
   readonly bytes: number;
   /** Whether tiles were replaced, removed or marked, not only added. */
   readonly renewed: boolean;
 }
 
-/** An object that no row names. `bytes` is the sum of its tiles. */
+/** An object that no row names any longer. `bytes` is the sum of its tiles' lengths. */
 export interface Orphan {
   readonly x: number;
   readonly y: number;
@@ -60,9 +60,9 @@ export interface Orphan {
 }
 
 export interface Conditions {
-  /** Milliseconds since 1970 if tiles were put. */
+  /** If tiles were put, when, in milliseconds since 1970; null for other changes. */
   readonly writtenAt: number | null;
-  /** Milliseconds since 1970; 0: readers see no difference. */
+  /** Milliseconds since 1970; 0 if readers see no difference. */
   readonly changedAt: number;
   readonly lease: number | null;
   /** The change is refused if a mark in `rect` has a later number. */
@@ -80,7 +80,7 @@ export interface PackChange extends Conditions {
 
 export type ChangeOutcome =
   | { readonly type: 'done' | 'set-gone' | 'lease-lost' | 'generation-stale' }
-  /** Another writer was faster: the current content. */
+  /** Another writer was faster; `rows` has the current content. */
   | { readonly type: 'changed'; readonly rows: readonly SeenPack[] };
 
 /** serialization_failure and deadlock_detected. */
@@ -96,7 +96,7 @@ export class PackIndex {
     this.#store = store;
   }
 
-  /** The number of a tile set; null: it is not in use. */
+  /** The number of a tile set; null if it is not in the index. */
   async find(set: TileSetKey): Promise<number | null> {
     const query = sql<{ id: number }>`select id from tile_sets
       where store = ${this.#store} and identity = ${tileSetId(set)} and dropped_at is null`;
@@ -110,15 +110,15 @@ export class PackIndex {
     await askIndex(() => query.execute(this.#database.change));
   }
 
-  /** Whether the store has no tile sets in use. */
+  /** Whether the index has no tile sets. */
   async isEmpty(): Promise<boolean> {
     const query = sql`select from tile_sets where store = ${this.#store} and dropped_at is null limit 1`;
     return (await askIndex(() => query.execute(this.#database.query))).rows.length === 0;
   }
 
   /**
-   * As `create`, with the number that is in the keys of its objects; later tile sets get greater ones. With `droppedAt`
-   * it counts as dropped then, and as swept: without rows of packs.
+   * As `create`, with the number that is in the keys of the set's objects; later tile sets get greater ones. With
+   * `droppedAt` it counts as dropped then and as swept, because it has no rows of packs.
    */
   async restore(id: number, set: TileSetKey, droppedAt: number | null = null): Promise<void> {
     const insert = sql`insert into tile_sets (id, store, layer, identity, dropped_at, swept) overriding system value
@@ -128,12 +128,12 @@ export class PackIndex {
     await this.#raise('tile_sets_id_seq', id);
   }
 
-  /** From now on tickets are greater. */
+  /** Makes all further tickets greater than this number. */
   ticketsAfter(number: number): Promise<void> {
     return this.#raise('tile_tickets', number);
   }
 
-  /** `alter` locks the sequence: `setval` would otherwise undo concurrent increments. */
+  /** `alter` locks the sequence; without it `setval` might undo concurrent increments. */
   async #raise(sequence: string, number: number): Promise<void> {
     const lock = sql`alter sequence ${sql.id(sequence)} cache 1`;
     const raise = sql`select setval(${sequence}, ${number}::bigint) from ${sql.id(sequence)} where last_value <= ${number}`;
@@ -171,7 +171,7 @@ export class PackIndex {
     return { set: rows[0]?.id ?? null, rows: found, next };
   }
 
-  /** `offset 0` makes PostgreSQL search marks by place first, whatever number of marks it expects. */
+  /** `offset 0` makes PostgreSQL search marks by place first, however many marks its planner expects. */
   #sliceStatement(
     { layer, gridSet, ...names }: TileSetKey,
     z: number,
@@ -232,7 +232,7 @@ export class PackIndex {
       ${fence && areaOf(layer, gridSet, z, fence.rect)}::box)`;
   }
 
-  /** Lists objects for removal whose change was refused. */
+  /** Lists objects for removal after their change was refused. */
   async abandon(id: number, z: number, orphans: readonly Orphan[]): Promise<void> {
     const query = sql`insert into orphans (object, tile_set, z, x, y, bytes)
       select w.object, ${id}, ${z}, w.x, w.y, w.bytes
@@ -241,7 +241,7 @@ export class PackIndex {
     await askIndex(() => query.execute(this.#database.change));
   }
 
-  /** All of a layer's tile sets, or one; no reader sees them when this returns. */
+  /** Drops all of a layer's tile sets, or one; no reader sees them when it returns. */
   async drop(layer: string, set: TileSetKey | null, now: number): Promise<void> {
     const only = set ? sql`and identity = ${tileSetId(set)}` : sql``;
     await askIndex(() =>

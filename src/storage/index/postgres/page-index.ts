@@ -8,7 +8,7 @@ import { type Script, statement, words } from '../script.ts';
 import { eachSlice } from '../slices.ts';
 import { askIndex, runScript } from './ask-index.ts';
 
-/** The sums over pages and zooms in PostgreSQL, and what has changed. */
+/** The sums by page and zoom in PostgreSQL, and the changes since a snapshot. */
 export function createPageIndex(database: Database, store: string) {
   const tables = tablesOf(store);
 
@@ -41,7 +41,7 @@ export function createPageIndex(database: Database, store: string) {
       sql<{ now: string }>`select pg_current_snapshot()::text as now`,
     );
     if (since === null) return { changes: [], cursor };
-    // A database that was restored from a backup counts its transactions again.
+    // A database that was restored from a backup repeats numbers of transactions.
     if (oldestOpen(since) > oldestOpen(cursor)) return { changes: [{ kind: 'everything' } as const], cursor };
     const raised = (await rowsOf(marksSince(store, since))).map(changeOfMark);
     const dropped = sql<{ layer: string }>`select distinct layer from tile_sets s
@@ -96,7 +96,7 @@ interface ChangedMark {
 
 type RenewedPage = { readonly identity: string; readonly z: number; readonly x: number; readonly y: number };
 
-/** Limit of pages that are reported one by one; above it, their layers are reported. */
+/** Limit of pages that are reported singly; above it, their layers are reported. */
 const MAX_PAGES = 2000;
 
 function marksSince(store: string, since: string) {
@@ -105,14 +105,14 @@ function marksSince(store: string, since: string) {
     where m.store = ${store} and (m.key = '' or r.mark is not null) and ${isNew('m.changed', since)}`;
 }
 
-/** Whether it became visible after the snapshot. The first condition, implied by the second, uses the index. */
+/** Whether a transaction became visible after the snapshot. The first condition is implied, but can use the index. */
 function isNew(changed: string, since: string): RawBuilder<unknown> {
   const column = sql.ref(changed);
   return sql`${column} >= ${oldestOpen(since)}
     and not pg_visible_in_snapshot(${column}::text::xid8, ${since}::pg_snapshot)`;
 }
 
-/** `xmin` of a snapshot: all earlier transactions had ended. */
+/** `xmin` of a snapshot: all transactions before it had ended. */
 function oldestOpen(snapshot: string): number {
   return Number(snapshot.split(':')[0]);
 }

@@ -1,6 +1,6 @@
-import { type Bounds, containsBounds, coordsOf, expandBounds, intersectBounds } from '../domain/bounds.ts';
-import type { GridSet } from '../domain/grid-set.ts';
-import { boundsFromWgs84, projectionOf } from '../domain/projection.ts';
+import { type Bounds, containsBounds, coordsOf, expandBounds, intersectBounds } from './bounds.ts';
+import type { GridSet } from './grid-set.ts';
+import { boundsFromWgs84, projectionOf } from './projection.ts';
 
 /** A layer's part of a grid set, in the configuration file's form. */
 export interface SubsetDocument {
@@ -12,25 +12,25 @@ export interface SubsetDocument {
 
 /** Tolerance of scale denominators; servers round them. */
 const TOLERANCE = 0.01;
-/** Share of the grid set's extent below which a difference is ignored. */
-const ALL_OF_IT = 1e-3;
+/** A difference below this share of the grid set's extent is ignored. */
+const WHOLE_TOLERANCE = 1e-3;
 
 /** The part of a grid set in a box of degrees; null: none. */
 export function subsetWithin(gridSet: GridSet, degrees: Bounds | null): SubsetDocument | null {
   return clippedSubset(gridSet, degrees && boundsIn(gridSet, degrees));
 }
 
-/** The part of a grid set in a box of its CRS; all of it where there is no box. Null: none of it is in the box. */
+/** The part of a grid set in a box of its CRS; all of it if there is no box. Null: none of it is in the box. */
 export function clippedSubset({ name, extent }: GridSet, box: Bounds | null): SubsetDocument | null {
   if (!box) return { name };
   const common = intersectBounds(extent, box);
   if (!common) return null;
-  const slack = (extent.maxX - extent.minX) * ALL_OF_IT;
+  const slack = (extent.maxX - extent.minX) * WHOLE_TOLERANCE;
   const isWhole = containsBounds(expandBounds(common, slack, slack), extent);
   return isWhole ? { name } : { name, extent: coordsOf(common) };
 }
 
-/** The box around a box of degrees; null where the CRS is not known or does not reach. */
+/** The box in the grid set's CRS around a box of degrees; null: the CRS is unknown, or does not cover it. */
 function boundsIn(gridSet: GridSet, degrees: Bounds): Bounds | null {
   const projection = projectionOf(gridSet);
   const around = projection && boundsFromWgs84(projection, degrees);
@@ -48,7 +48,7 @@ export function usualFirst(gridSets: Iterable<GridSet>): GridSet[] {
   return [...gridSets].sort((a, b) => rank(a) - rank(b));
 }
 
-/** The subset without other zooms. */
+/** The subset, limited to these zooms. */
 export function withZooms(
   subset: SubsetDocument,
   gridSet: GridSet,
