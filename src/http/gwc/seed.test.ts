@@ -2,14 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import {
-  catalogOf,
-  createTestApp,
-  layerNamed,
-  listen,
-  type TestApp,
-} from '../../../test/fixtures/http-app.ts';
-import { createPlannedTasks, type PlannedTasks } from '../../../test/fixtures/task-app.ts';
+import { catalogOf, createTestApp, layerNamed, listen } from '../../../test/fixtures/http-app.ts';
+import { createPlannedTasks } from '../../../test/fixtures/task-app.ts';
 import { author } from '../../../test/fixtures/task-fixture.ts';
 import type { Caller } from '../../access/caller.ts';
 import { createParameterFilter } from '../../domain/parameter-filter.ts';
@@ -35,11 +29,7 @@ const STATES_LAYER = layerNamed('topp:states', {
   ],
 });
 
-interface SeedApp extends TestApp {
-  readonly tasks: PlannedTasks;
-}
-
-function createSeedApp(names: readonly string[] = [], access?: Access): SeedApp {
+function createSeedApp(names: readonly string[] = [], access?: Access) {
   const catalog = catalogOf([STATES_LAYER, ...names.map((name) => layerNamed(name))]);
   const tasks = createPlannedTasks((name) => catalog.layer(name));
   return { ...createTestApp({ deps: { catalog, tasks }, ...(access ? { access } : {}) }), tasks };
