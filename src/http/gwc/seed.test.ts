@@ -35,6 +35,8 @@ function createSeedApp(names: readonly string[] = [], access?: Access) {
   return { ...createTestApp({ deps: { catalog, tasks }, ...(access ? { access } : {}) }), tasks };
 }
 
+type SeedApp = ReturnType<typeof createSeedApp>;
+
 function accessAs(changes: Partial<Caller>): Access {
   const caller = { name: 'rosa', role: 'operator', layers: ['*'], via: 'basic', ...changes } as Caller;
   return { loopbackOnly: false, authenticate: async () => caller, stillHolds: async () => true };
