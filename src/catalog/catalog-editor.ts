@@ -123,10 +123,10 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
   const { catalog, entries, declared, reader, parameters, records } = options;
 
   function refuseFixed(kind: EntryKind, name: string): void {
-    const fixed = kind === 'layer' ? declared.isFixedLayer(name) : declared.isFixedGridSet(name);
-    if (!fixed) return;
+    const origin = originOf(kind, name);
+    if (origin === 'database') return;
     const why =
-      originOf(kind, name) === 'program'
+      origin === 'program'
         ? 'comes with the program; declare one with another name'
         : 'comes from the configuration file, or is built in while that declares no layers; change it there';
     throw new TilewardenError('entry-read-only', `The ${wordFor(kind)} ${shortened(name)} ${why}.`);
@@ -241,10 +241,9 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     const its = catalog.stores().get(store);
     const offers = (set: TileSetKey, of: unknown) => of === its && couldBeMade(set);
     const facets = facetsOf(declaration, catalog.gridSets);
-    const layers = new Map([[name, facets]]);
     const above = isRecorded(catalog.record(name), facets) ? [] : await layersAbove(catalog, [name]);
     // The original document: absent fields follow the defaults.
-    return { kind: 'layer', name, document: restored, layers, above, offers };
+    return { kind: 'layer', name, document: restored, layers: new Map([[name, facets]]), above, offers };
   }
 
   async function planGridSet(document: unknown): Promise<PlannedChange> {
@@ -319,8 +318,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       if (origin === 'database') {
         const entry = await existingEntry(kind, name);
         if (!entry) return null;
-        const { version, document } = entry;
-        return { origin, version, document: reader.shown(document), effective };
+        return { origin, version: entry.version, document: reader.shown(entry.document), effective };
       }
       const document = full ?? options.gridSetDocuments().get(name) ?? null;
       return { origin, version: null, document: reader.shown(document), effective };
