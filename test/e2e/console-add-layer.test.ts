@@ -151,7 +151,7 @@ describe('adding a layer in the console', needs('chromium'), () => {
     const { page } = console;
     await console.go('add?copy=city', 'Copy city');
     const name = page.getByLabel('Name', { exact: true });
-    const refusal = page.getByText('is declared in the configuration file').first();
+    const refusal = page.getByText('comes from the configuration file').first();
     await name.fill('world');
     await refusal.waitFor();
     await name.fill('own');

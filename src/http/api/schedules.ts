@@ -229,6 +229,7 @@ function scheduleDocument(
     ...shown,
     type: work,
     ...Object.fromEntries(Object.keys(taskFields).map((field) => [field, null])),
+    areaName: null,
     ...rest,
     ...(gridSetId !== undefined && { gridSet: gridSetId }),
     ...(values && { parameters: Object.fromEntries(values) }),
