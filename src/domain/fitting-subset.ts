@@ -33,7 +33,10 @@ export function clippedSubset({ name, extent }: GridSet, box: Bounds | null): Su
 /** The box in the grid set's CRS around a box of degrees; null: the CRS is unknown, or does not cover it. */
 function boundsIn(gridSet: GridSet, degrees: Bounds): Bounds | null {
   const projection = projectionOf(gridSet);
-  const around = projection && boundsFromWgs84(projection, degrees);
+  const own = projection?.boundsToWgs84(gridSet.extent);
+  // Far outside its area a projection returns places of others: the whole world is no box around a UTM zone.
+  const near = (own && intersectBounds(degrees, own)) ?? degrees;
+  const around = projection && boundsFromWgs84(projection, near);
   if (!around || gridSet.srs === 4326) return around && degrees;
   const { minX, minY, maxX, maxY } = around;
   const rounded = (value: number) => Math.round(value * 100) / 100;
