@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { Layer } from '../../src/domain/layer.ts';
 import { catalogOf, format, layerNamed, openAccountApp, subset, tileResponse } from '../fixtures/http-app.ts';
 import { inLength, isLong } from '../fixtures/length.ts';
 import { everyRoute } from './every-route.ts';
@@ -130,3 +131,13 @@ it.each<[string, (key: string) => Record<string, string>, number]>([
     expect(differing.slice(0, 20)).toEqual([]);
   },
 );
+
+it.each<[string, Partial<Layer>]>([
+  ['disabled', { enabled: false }],
+  ['left out of documents', { advertised: false }],
+])('a single closed layer that is %s is indistinguishable from an unknown one', async (_what, more) => {
+  const layers = [layerNamed('world'), layerNamed('closed', { ...CLOSED, ...more })];
+  const { app } = await openAccountApp({ deps: { catalog: catalogOf(layers) } });
+  for (const layer of ['closed', UNKNOWN])
+    expect((await app.request('GET', `/tiles/${layer}/0/0/0.png`)).status).toBe(401);
+});

@@ -52,13 +52,13 @@ export function mayChange(context: Context, name: string): boolean {
 /** Makes unknown layers indistinguishable from private ones. */
 export type LayerScreen = (handler: Handler) => Handler;
 
-/** If any layer is closed, an unknown one needs credentials too. Synchronous handlers stay synchronous. */
-export function createLayerScreen(allLayers: () => Promise<readonly Layer[]>): LayerScreen {
+/** If any layer is closed, even a disabled one, an unknown one needs credentials too. Synchronous handlers stay synchronous. */
+export function createLayerScreen(closedLayers: () => Promise<readonly Layer[]>): LayerScreen {
   return (handler) =>
     recovering(handler, async (error, context) => {
       if (!isAboutUnknownLayer(error)) throw error;
       if (context.key) throw layerRefused(context.key);
-      if (areOpen(await allLayers())) throw error;
+      if ((await closedLayers()).length === 0) throw error;
       context.audience = 'caller';
       throw (await context.identify()) ? error : context.credentialsNeeded();
     });

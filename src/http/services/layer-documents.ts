@@ -242,24 +242,21 @@ function addressed(template: DocumentTemplate, base: string, pair: string | null
 
 type ListedCatalog = Pick<Catalog, 'layers' | 'version'>;
 
-/** All advertised layers of the current catalog. */
+/** The chosen layers of the current catalog. */
 type LayerRoll = () => Promise<readonly Layer[]>;
 
 /** Walks the catalog once per version, and yields to the event loop. */
-export function createLayerRoll(catalog: ListedCatalog): LayerRoll {
+export function createLayerRoll(catalog: ListedCatalog, isChosen: (layer: Layer) => boolean): LayerRoll {
   let known: { readonly version: number; readonly layers: Promise<readonly Layer[]> } | null = null;
   return () => {
     if (known?.version !== catalog.version) {
-      known = { version: catalog.version, layers: walk(catalog) };
+      const layers = collectYielding(catalog.layers()).then((all) => all.filter(isChosen));
+      known = { version: catalog.version, layers };
       // A layer that cannot be opened is tried again at the next request.
-      known.layers.catch(() => {
+      layers.catch(() => {
         known = null;
       });
     }
     return known.layers;
   };
-}
-
-async function walk(catalog: ListedCatalog): Promise<readonly Layer[]> {
-  return (await collectYielding(catalog.layers())).filter(({ enabled, advertised }) => enabled && advertised);
 }

@@ -8,7 +8,7 @@ import type { Env } from '../../lib/env.ts';
 import type { MapComposer } from '../../pipeline/map-composer.ts';
 import type { CachedTile, ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { createAreaLimit } from '../auth/area-limit.ts';
-import { createLayerScreen, isOpen, isOpenTo, mayView } from '../auth/layer-visibility.ts';
+import { createLayerScreen, isOpen, isOpenTo, isPublic, mayView } from '../auth/layer-visibility.ts';
 import { refuseLesserRole } from '../auth/request-checks.ts';
 import type { Context, Target } from '../context.ts';
 import { createTileResponder, type TileResponder, type TileResponderDeps } from '../hits/hits.ts';
@@ -42,7 +42,7 @@ export type Operation<Deps = Services> = (context: Context, kvp: Kvp, services: 
 /** The parts that all services share. */
 export function openServices(deps: ServiceDeps) {
   const { catalog, pipeline, composer, clock, log, groups, surrogateKeys } = deps;
-  const roll = createLayerRoll(catalog);
+  const roll = createLayerRoll(catalog, ({ enabled, advertised }) => enabled && advertised);
   const areaLimit = createAreaLimit(deps.areas);
   const responder = { pipeline, composer, areaLimit, clock, surrogateKeys };
   const answerRead = createTileResponder(responder);
@@ -51,7 +51,7 @@ export function openServices(deps: ServiceDeps) {
     asksForRefresh(context) ? answerRefreshed(context, tiles, index) : answerRead(context, tiles, index);
   const memory = createTileMemory(catalog, answerAccepted, answerRead);
   const documentOf = createLayerDocuments(roll, () => deps.service.current);
-  const screen = createLayerScreen(roll);
+  const screen = createLayerScreen(createLayerRoll(catalog, (layer) => !isPublic(layer)));
   const shared = { catalog, groups, pipeline, composer, areaLimit, clock, log };
   return { ...shared, roll, screen, answerAccepted, ...memory, documentOf };
 }
