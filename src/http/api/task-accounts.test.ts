@@ -64,12 +64,16 @@ it('the answer and name of a map server are hidden from an account that may not 
   const errors = [{ at: 0, z: 0, x: 0, y: 0, message: 'It failed.', upstream }];
   const until = Date.UTC(2100, 0);
   const wait = { host: 'inner.test:80', reason: 'failing', until, notedAt: 0 } as const;
-  const reason = 'host inner.test:80 is failing';
   await tasks.create({ layer: 'above' }, author('rosa'));
-  for (const id of [1, 2]) tasks.set(id, { errors, waitingFor: wait, reason });
   const seenBy = async (authorization: string, path: string) =>
     (await app.request('GET', path, { headers: { authorization } })).text;
-  for (removed of ['', 'secret']) {
+  for (const [gone, waitingFor, reason] of [
+    ['', wait, 'host inner.test:80 is failing'],
+    ['', null, 'host inner.test:80 has been failing since noon; the task waited 8 minutes for it'],
+    ['secret', wait, 'host inner.test:80 is failing'],
+  ] as const) {
+    removed = gone;
+    for (const id of [1, 2]) tasks.set(id, { errors, waitingFor, reason });
     for (const path of ['/api/v1/tasks', '/api/v1/tasks/1', '/api/v1/tasks/2']) {
       expect(await seenBy('admin', path)).toContain('inner.test');
       expect(await seenBy('operator', path)).toContain('It failed.');

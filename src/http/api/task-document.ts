@@ -216,7 +216,8 @@ export function withoutUpstream(task: Task): Task {
   return {
     ...task,
     errors: task.errors.map((error) => ({ ...error, upstream: null })),
-    reason: wait && 'host' in wait ? (task.reason?.replaceAll(wait.host, HIDDEN_HOST) ?? null) : task.reason,
+    // A reason that names a host begins with it, also that of a task which waited too long for one.
+    reason: task.reason?.replace(/^host \S+/, `host ${HIDDEN_HOST}`) ?? null,
     waitingFor: hidden,
   };
 }
