@@ -3,9 +3,13 @@ import type { MassTruncation } from '../../src/tasks/mass-truncation.ts';
 import type { SelectionWork } from '../../src/tasks/selection-work.ts';
 import { catalogOf, createTestApp, layerNamed } from '../fixtures/http-app.ts';
 import { createPlannedTasks } from '../fixtures/task-app.ts';
+import { addressOf, everyRoute } from './every-route.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const XML = { 'content-type': 'text/xml' };
+
+/** Of tile sets: the layer's parameters are query fields. */
+const TAKES_PARAMETERS = /\/(clients|coverage|tiles)\/\{gridSet\}/;
 
 /** Records all calls that would change something. */
 function openApp() {
@@ -74,6 +78,19 @@ describe('/api/v1 rejects empty, null and misspelt fields', () => {
     ['{"layer":"world","type":"truncate","gridSet":""}', /gridSet must have at least 1 character/],
     ["{layer:'world',type:'truncate'}", /not JSON/],
   ])('POST /api/v1/tasks rejects %s', (body, said) => refuses('/api/v1/tasks', body, said, JSON_TYPE));
+
+  it.each(
+    everyRoute().flatMap(({ method, path, role }) =>
+      path.startsWith('/api/') && role !== 'public' && !TAKES_PARAMETERS.test(path)
+        ? [[method, addressOf(path, 'world')] as const]
+        : [],
+    ),
+  )('%s %s rejects a misspelt query parameter', async (method, path) => {
+    const app = openApp();
+    const answer = await app.request(method, `${path}?dryrun=true`, { headers: JSON_TYPE, body: '{}' });
+    expect([answer.status, answer.text]).toEqual([400, expect.stringMatching(/dryrun is not a field/)]);
+    expect(await app.changed()).toEqual([]);
+  });
 
   it('empty parameters mean the default combination, and absent ones every combination', async () => {
     const app = openApp();

@@ -84,7 +84,7 @@ export function route<const Name extends `${Method} /${string}`, const S extends
   ) => unknown,
 ): ApiRoute<Name, S> {
   const answer = async (context: Context, deps: ApiDeps) =>
-    answerWith(await handler(readCall(context, shape) as Parameters<typeof handler>[0], deps), shape);
+    answerWith(await handler(readCall(context, name, shape) as Parameters<typeof handler>[0], deps), shape);
   return { name, role, summary, shape, answer };
 }
 
@@ -97,12 +97,12 @@ export function bindRoutes(table: readonly ApiRoute[], deps: ApiDeps): readonly 
   });
 }
 
-function readCall(context: Context, shape: Shape): Call {
+function readCall(context: Context, name: string, shape: Shape): Call {
   const note = (change: ChangeNote) => {
     context.change = change;
   };
   if (shape.target) note({ target: auditTarget(shape.target, context) });
-  const query = readQueryBy(context, shape);
+  const query = readQueryOf(context, name, shape);
   return {
     context,
     get caller() {
@@ -116,9 +116,9 @@ function readCall(context: Context, shape: Shape): Call {
   };
 }
 
-/** Beside a body, undeclared query parameters are refused: a `dryRun` there would be ignored. */
-function readQueryBy(context: Context, { query, body, repeatable, raw }: Shape): object {
-  const schema = query ?? (body && NO_QUERY);
+/** Undeclared query parameters are refused: a `dryRun` would be ignored. GeoWebCache's requests may have any. */
+function readQueryOf(context: Context, name: string, { query, repeatable, raw }: Shape): object {
+  const schema = query ?? (name.includes(' /api/') ? NO_QUERY : null);
   return schema && !raw ? readQuery(context, schema, repeatable) : {};
 }
 

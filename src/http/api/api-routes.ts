@@ -14,7 +14,6 @@ import * as inspect from './inspect.ts';
 import * as layers from './layers.ts';
 import { showOpenApi } from './openapi.ts';
 import * as quota from './quota.ts';
-import { NO_QUERY } from './read-body.ts';
 import * as schedules from './schedules.ts';
 import { seriesResponse } from './series.ts';
 import * as session from './session.ts';
@@ -44,7 +43,7 @@ export const API_ROUTES = [
   route('POST /api/v1/tasks/{id}/retry', 'operator', 'Retry what failed in a task, as a new task', { answer: taskResponse, status: 201 }, tasks.retryTask),
   route('POST /api/v1/tile-addresses', 'operator', 'Find the pages that tile addresses of an access log are in',
     { body: inspect.tileAddressesBody, answer: inspect.tileAddressesResponse, asksOnly: true }, inspect.findTiles),
-  route('GET /api/v1/events', 'viewer', 'Stream changes of tasks', { answerType: 'text/event-stream' }, tasks.streamEvents),
+  route('GET /api/v1/events', 'viewer', 'Stream changes of tasks', { query: tasks.eventsQuery, answerType: 'text/event-stream' }, tasks.streamEvents),
 
   route('GET /api/v1/schedules', 'viewer', 'List schedules',
     { query: schedules.scheduleListQuery, answer: schedules.scheduleListResponse }, schedules.listSchedules),
@@ -56,19 +55,19 @@ export const API_ROUTES = [
   route('GET /api/v1/schedules/{id}/runs', 'viewer', 'List the runs of a schedule', { answer: schedules.runListResponse }, schedules.listRuns),
   route('POST /api/v1/schedules/{id}/run', 'operator', 'Run a schedule now', { answer: schedules.runResponse }, schedules.runSchedule),
 
-  route('GET /api/v1/changes', 'viewer', 'List the feeds of data changes', { query: NO_QUERY, answer: changes.changeFeedsResponse }, changes.listFeeds),
+  route('GET /api/v1/changes', 'viewer', 'List the feeds of data changes', { answer: changes.changeFeedsResponse }, changes.listFeeds),
   route('GET /api/v1/changes/{name}/recent', 'viewer', 'List the changes that a feed reported in the last hour, newest first, at most 500',
-    { query: NO_QUERY, answer: changes.recentChangesResponse }, changes.listRecent),
+    { answer: changes.recentChangesResponse }, changes.listRecent),
   route('POST /api/v1/changes/{name}/replay', 'operator', 'Apply the changes that a feed reported in the last hour again',
-    { query: NO_QUERY, answer: changes.replayResponse }, changes.replayChanges),
+    { answer: changes.replayResponse }, changes.replayChanges),
   route('POST /api/v1/changes/{name}', 'public', 'Report a data change, signed with the secret of the feed (X-Hub-Signature-256)',
     { body: changeBody, bodyTypes: ['application/json', 'application/geo+json'], raw: true, answer: changes.changeAcceptedResponse, status: 202 }, changes.acceptChange),
-  route('GET /api/v1/follow', 'operator', 'List the map servers whose layers are followed', { query: NO_QUERY, answer: changes.followListResponse }, changes.listFollow),
-  route('GET /api/v1/follow/{name}/passes', 'admin', 'List the latest passes that changed something, newest first', { query: NO_QUERY, answer: changes.passListResponse }, changes.listPasses),
+  route('GET /api/v1/follow', 'operator', 'List the map servers whose layers are followed', { answer: changes.followListResponse }, changes.listFollow),
+  route('GET /api/v1/follow/{name}/passes', 'admin', 'List the latest passes that changed something, newest first', { answer: changes.passListResponse }, changes.listPasses),
   route('POST /api/v1/follow/{name}/run', 'admin', 'Make a pass now, or with dryRun report what it would do', { query: changes.runQuery, answer: changes.passResponse }, changes.runFollow),
-  route('GET /api/v1/deliveries', 'operator', 'List purges and notifications, newest first, and their targets', { query: NO_QUERY, answer: changes.deliveryListResponse }, changes.listDeliveries),
+  route('GET /api/v1/deliveries', 'operator', 'List purges and notifications, newest first, and their targets', { answer: changes.deliveryListResponse }, changes.listDeliveries),
   route('POST /api/v1/deliveries/{kind}/{name}/test', 'operator', 'Send a harmless test to a purge or notification target now',
-    { query: NO_QUERY, answer: changes.testResponse }, changes.sendTest),
+    { answer: changes.testResponse }, changes.sendTest),
 
   route('GET /api/v1/layers', 'viewer', 'List layers', { answer: layers.layerListResponse }, layers.listLayers),
   route('POST /api/v1/layers', 'admin', 'Declare a layer', { ...declaring, status: 201 }, (call, deps) => catalog.create(call, 'layer', deps)),
@@ -93,8 +92,8 @@ export const API_ROUTES = [
     { query: selection.invalidateQuery, body: selection.invalidateBody, plainBody: 'Tiles as lines of z/x/y in web mercator, rows from the top', raw: true, answer: selection.invalidateResponse },
     selection.invalidate),
 
-  route('GET /api/v1/areas', 'viewer', 'List the areas of the configuration file', { query: NO_QUERY, answer: areas.areaListResponse }, areas.listAreas),
-  route('GET /api/v1/areas/{name}', 'viewer', 'Show the shape of an area', { query: NO_QUERY, answer: areas.areaResponse }, areas.showArea),
+  route('GET /api/v1/areas', 'viewer', 'List the areas of the configuration file', { answer: areas.areaListResponse }, areas.listAreas),
+  route('GET /api/v1/areas/{name}', 'viewer', 'Show the shape of an area', { answer: areas.areaResponse }, areas.showArea),
 
   route('GET /api/v1/gridsets', 'viewer', 'List the grid sets that layers use, and those that do not come with the program', { answer: gridSets.gridSetListResponse }, gridSets.listGridSets),
   route('POST /api/v1/gridsets', 'admin', 'Declare a grid set', { ...declaring, status: 201 }, (call, deps) => catalog.create(call, 'grid-set', deps)),
@@ -129,9 +128,9 @@ export const API_ROUTES = [
   route('GET /api/v1/evictions', 'viewer', 'Tiles evicted by quotas, per hour', { query: quota.evictionsQuery, answer: quota.evictionsResponse }, quota.listEvictions),
 
   route('GET /api/v1/upstreams', 'viewer', 'State of each upstream host', { answer: status.upstreamsResponse }, status.listUpstreams),
-  route('POST /api/v1/upstreams/{host}/pause', 'operator', 'Send no requests to a host until it is resumed', { query: NO_QUERY, answer: status.upstreamResponse }, status.pauseUpstream),
-  route('POST /api/v1/upstreams/{host}/resume', 'operator', 'Resume a paused host', { query: NO_QUERY, answer: status.upstreamResponse }, status.resumeUpstream),
-  route('POST /api/v1/upstreams/{host}/try', 'operator', 'Try a failing host now, with one request', { query: NO_QUERY, answer: status.upstreamResponse }, status.tryUpstream),
+  route('POST /api/v1/upstreams/{host}/pause', 'operator', 'Send no requests to a host until it is resumed', { answer: status.upstreamResponse }, status.pauseUpstream),
+  route('POST /api/v1/upstreams/{host}/resume', 'operator', 'Resume a paused host', { answer: status.upstreamResponse }, status.resumeUpstream),
+  route('POST /api/v1/upstreams/{host}/try', 'operator', 'Try a failing host now, with one request', { answer: status.upstreamResponse }, status.tryUpstream),
   route('GET /api/v1/series', 'viewer', 'Tile requests of the last 24 hours, per minute', { answer: seriesResponse }, status.showSeries),
   route('GET /api/v1/about', 'viewer', 'Show version and start time', { answer: status.aboutResponse }, status.showAbout),
   route('GET /api/v1/nodes', 'viewer', 'Servers and workers on the same database; those seen in the last hour', { answer: status.nodeListResponse }, status.listNodes),

@@ -10,7 +10,7 @@ import { time, timeInQuery, wholeNumber } from './values.ts';
 const OUTCOMES = ['done', 'refused', 'failed'] as const;
 
 export const auditQuery = z
-  .object({
+  .strictObject({
     actor: z.string(),
     account: z.string(),
     source: z.string(),

@@ -58,7 +58,7 @@ const MAX_LISTED_LAYERS = 20;
 
 const degrees = boundsInQuery.exactOptional().describe('west,south,east,north in degrees');
 
-export const proposalsQuery = z.object({
+export const proposalsQuery = z.strictObject({
   srs: wholeNumber(1, 999_999).describe('EPSG code'),
   projection: z.string().min(1).max(1000).exactOptional().describe('PROJ definition of the CRS'),
   extent: boundsInQuery.exactOptional().describe('minX,minY,maxX,maxY of the data in units of the CRS'),
@@ -81,7 +81,7 @@ export const proposalsResponse = z.object({
     .describe('Best first; if empty, give an extent'),
 });
 
-export const gridPreviewQuery = z.object({
+export const gridPreviewQuery = z.strictObject({
   gridSet: z.string().exactOptional().describe('Name of an existing grid set'),
   document: documentInQuery.exactOptional().describe('Or a grid set as POST /api/v1/gridsets takes it'),
   zoom: wholeNumber(0, 30).exactOptional(),

@@ -34,7 +34,7 @@ export const importResponse = z.strictObject({
 
 export const documentInQuery = z.string().transform(parseDocument).meta({ type: 'string' });
 
-export const previewQuery = z.object({
+export const previewQuery = z.strictObject({
   document: documentInQuery.describe('The layer as POST /api/v1/layers takes it'),
 });
 

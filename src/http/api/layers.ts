@@ -145,7 +145,7 @@ export async function showLayer(call: Call<{ params: 'layer' }>, deps: ApiDeps) 
   return entryResponse(call, 'layer', name, layerDocument(bound, deps.layerState(name)), deps, followed);
 }
 
-export const timesQuery = z.object({ count: wholeNumber(1, 500).default(100) });
+export const timesQuery = z.strictObject({ count: wholeNumber(1, 500).default(100) });
 
 export const timesResponse = z.object({
   parameter: z.string().describe('The name of its time parameter'),

@@ -102,7 +102,7 @@ export const usageResponse = z.object({
 });
 
 const column = z.array(z.number());
-export const evictionsQuery = z.object({ days: wholeNumber(1, 31).default(7) });
+export const evictionsQuery = z.strictObject({ days: wholeNumber(1, 31).default(7) });
 export const evictionsResponse = z.object({
   from: time,
   stepSeconds: z.number(),

@@ -221,6 +221,10 @@ function writeOrEnd(response: ServerResponse, frame: string): void {
   response.write(frame);
 }
 
+export const eventsQuery = z.strictObject({
+  lastEventId: z.string().exactOptional().describe('As the header Last-Event-ID: events after this one'),
+});
+
 /** From the header that a browser sends when it reconnects, or from the query. Null: only new events. */
 function lastEventId(context: Context): number | null {
   const header = context.headers['last-event-id'];
