@@ -70,16 +70,16 @@ function isAboutUnknownLayer(error: unknown): boolean {
   return isTilewardenError(error, 'layer-unknown') || isTilewardenError(cause, 'layer-unknown');
 }
 
-export function isOpen(layer: Layer): boolean {
+export function isOpenToAll(layer: Layer): boolean {
   return layer.access === 'public' && layer.enabled;
 }
 
 export function isOpenTo({ key }: Context, layer: Layer): boolean {
-  return key ? layer.enabled && key.opens(layer) : isOpen(layer);
+  return key ? layer.enabled && key.opens(layer) : isOpenToAll(layer);
 }
 
 /** Cached for each list of layers. */
-export const areOpen = remembered((layers: readonly Layer[]) => layers.every(isOpen));
+export const areOpenToAll = remembered((layers: readonly Layer[]) => layers.every(isOpenToAll));
 
 const publicLayers = remembered((layers: readonly Layer[]) => {
   const open = layers.filter(isPublic);
@@ -92,7 +92,7 @@ export function isPublic(layer: Layer): boolean {
 
 /** For documents about layers; clients revalidate them each time. */
 export function cacheControlOf(...layers: readonly Layer[]): Headers {
-  return ['Cache-Control', layers.every(isOpen) ? 'no-cache' : 'private, no-cache'];
+  return ['Cache-Control', layers.every(isOpenToAll) ? 'no-cache' : 'private, no-cache'];
 }
 
 export async function visibleLayers(context: Context, all: readonly Layer[]): Promise<readonly Layer[]> {
