@@ -80,10 +80,8 @@ export class Flights {
   refuseIfFailing(set: TileSetKey, metatile: Metatile): void {
     const failure = this.#options.failures.find(flightKey(set, metatile));
     if (!failure) return;
-    this.#options.counters.count('failures_repeated_total', {
-      layer: set.layer,
-      reason: reasonOf(failure.error),
-    });
+    const labels = { layer: set.layer, reason: reasonOf(failure.error) };
+    this.#options.counters.count('failures_repeated_total', labels);
     throw failure.error;
   }
 
