@@ -1,4 +1,5 @@
-// Lines of each room, without tests, and their sum beside the budget in docs/architecture.md.
+// Lines of each room: TypeScript and CSS of src and web/src, without tests; and their sum beside the budget in
+// docs/architecture.md.
 import { readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { argv } from 'node:process';
@@ -23,8 +24,8 @@ export function linesByRoom() {
 
 /** The number under the heading "Budget". */
 function maxLines() {
-  const [, section = ''] = readFileSync(join(root, TABLE), 'utf8').split('\n## Budget\n');
-  const [, max = '0'] = /at most \*\*([\d,]+)\*\* lines/.exec(section) ?? [];
+  const [, rest = ''] = readFileSync(join(root, TABLE), 'utf8').split('\n## Budget\n');
+  const [, max = '0'] = /at most \*\*([\d,]+)\*\* lines/.exec(rest) ?? [];
   return Number(max.replaceAll(',', ''));
 }
 
@@ -34,7 +35,7 @@ export function checkBudget() {
   const max = maxLines();
   const shown = rooms.map(([room, lines]) => `${room} ${lines}`).join(', ');
   const lines = [`Lines by room: ${shown}; together ${sum} of ${max}`];
-  if (sum > max) lines.push(`The house has ${sum} lines, its budget in ${TABLE} is ${max}.`);
+  if (sum > max) lines.push(`There are ${sum} lines, the budget in ${TABLE} is ${max}.`);
   return { ok: sum <= max, output: lines.join('\n') };
 }
 

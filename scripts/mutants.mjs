@@ -34,8 +34,8 @@ export const MUTANTS = [
   },
   {
     file: 'src/storage/index/marks.ts',
-    line: 'const floor = gone.reduce((latest, { number }) => Math.max(latest, number), 0);',
-    fault: 'const floor = 0;',
+    line: 'const latestNumber = gone.reduce((latest, { number }) => Math.max(latest, number), 0);',
+    fault: 'const latestNumber = 0;',
     tests: ['src/storage/index/marks.test.ts'],
   },
   {

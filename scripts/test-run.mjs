@@ -17,10 +17,12 @@ import { ensurePixels } from './pixels.mjs';
 import { endWithNpm, started } from './steps.mjs';
 
 const KEEPER = fileURLToPath(new URL('./test-run-keeper.mjs', import.meta.url));
-/** Linux's file system in memory, and the bytes that must be free there. */
-const [MEMORY_FILES, ROOM_FOR_TESTS] = ['/dev/shm', 4 * 2 ** 30];
+/** Linux's file system in memory. */
+const MEMORY_FILES = '/dev/shm';
+const MIN_FREE_MEMORY_BYTES = 4 * 2 ** 30;
 /** Folders that all users can enter on nearly all systems. */
 const OPEN_FOLDERS = ['/tmp', '/var/tmp'];
+const OTHERS_MAY_ENTER = 0o001;
 
 /** For vitest. Tests start servers and threads from the build; the rest runs from the sources. */
 export async function setup() {
@@ -59,11 +61,12 @@ function isOpen(folder) {
   if (process.getuid?.() !== 0) return true;
   if (!existsSync(folder)) return false;
   const path = realpathSync(folder);
-  return (statSync(path).mode & 1) === 1 && (dirname(path) === path || isOpen(dirname(path)));
+  return (statSync(path).mode & OTHERS_MAY_ENTER) !== 0 && (dirname(path) === path || isOpen(dirname(path)));
 }
 
+/** False if the user has set another folder by TMPDIR. */
 function hasRoomInMemory() {
   if (process.env.TMPDIR || !existsSync(MEMORY_FILES)) return false;
   const { bavail, bsize } = statfsSync(MEMORY_FILES);
-  return bavail * bsize >= ROOM_FOR_TESTS;
+  return bavail * bsize >= MIN_FREE_MEMORY_BYTES;
 }

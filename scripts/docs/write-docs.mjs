@@ -76,7 +76,7 @@ function createMarkdown(file, pages, headings) {
         return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
       },
       link({ href, tokens }) {
-        const text = this.parser.parseInline(tokens).replace(/\.md$/, '');
+        const text = this.parser.parseInline(tokens).replace(/\.md$/, ''); // `[wms.md](wms.md)` shows "wms".
         const target = targetOf(href, file, pages);
         return target === null ? text : `<a href="${target.replaceAll('&', '&amp;')}">${text}</a>`;
       },
@@ -96,7 +96,7 @@ function anchorOf(text, ids) {
   return times === 0 ? id : `${id}-${times}`;
 }
 
-/** Null for a file that is not served: its link becomes plain text. */
+/** Null for anything but a page of the documentation: its link becomes plain text. */
 function targetOf(href, file, pages) {
   if (/^(https?:|#)/.test(href)) return href;
   const [path, anchor] = href.split('#');

@@ -98,7 +98,7 @@ th, td { text-align: left; padding: .25rem .75rem .25rem 0; border-bottom: 1px s
 img.preview { display: block; max-width: 100%; margin: 1rem 0; border: 1px solid var(--line); border-radius: 6px; }
 `;
 
-/** Markup that is safe to send as it is. */
+/** HTML or XML that is safe to send as it is. Writers of XML import it as `Markup`. */
 export interface Html {
   readonly markup: string;
 }

@@ -76,7 +76,7 @@ export interface RouteDescription {
   readonly plainBody?: string;
   /** The response has an `ETag`, which a change accepts as `If-Match`. */
   readonly versioned?: boolean;
-  /** For JSON responses. */
+  /** For JSON responses; beside status 204, for those of dry runs. */
   readonly answer?: z.ZodType;
   /** Default: 200. */
   readonly status?: number;

@@ -61,7 +61,7 @@ const REASONS: Reasons = {
   compression: 'the compression of PNG is fixed',
   connection_timeout: 'there is one timeout, for the whole answer',
   symlink_blank: 'tiles of one colour are always stored once',
-  units: 'the CRS says it',
+  units: 'the CRS defines them',
 };
 
 const CACHE_ONLY = { source: EMPTY_SOURCE, onMiss: 'not-found' };
@@ -167,14 +167,14 @@ class MapCacheReader {
   }
 
   /** Finds elements that a tileset names, and collects them for its report. */
-  #finder(about: SubjectReport, found: TrackedTable[]): FindNamed {
+  #finder(about: SubjectReport, used: TrackedTable[]): FindNamed {
     return (kind, name) => {
       const element = this.#elements.get(kind)?.get(name ?? '');
       if (!element) return undefined;
       this.#used.add(`${kind} ${name}`);
       const table = new TrackedTable(tableOfXml(element), about, kind);
-      table.text('@name');
-      found.push(table);
+      table.text('@name'); // Known, so that it is not reported as left out.
+      used.push(table);
       return table;
     };
   }
@@ -258,7 +258,7 @@ class MapCacheReader {
     const ruleset = find('ruleset', name);
     if (!ruleset) return `its ruleset ${name} is not declared`;
     if (others.length > 0)
-      return `its ruleset ${name} is that of one of several grids: declare a tileset for each grid to keep it`;
+      return `its ruleset ${name} applies to one of several grids: declare a tileset for each grid to keep it`;
     if (!wms) return `its ruleset ${name} hides parts of the tiles of its cache, which are shown whole here`;
     const { subset, grid } = link;
     const zooms = { firstZoom: subset.zoomStart ?? 0, lastZoom: subset.zoomStop ?? grid.lastZoom };
@@ -281,7 +281,7 @@ function wmsSource(source: TrackedTable, format: string): { readonly source: obj
   const layers = value('LAYERS');
   if (source.text('@type') !== 'wms' || !address || !layers) return null;
   const others = parameters.keys().filter((key) => !OWN_PARAMETERS.includes(key.toUpperCase()));
-  for (const ignored of ['SERVICE', 'REQUEST']) value(ignored);
+  for (const ignored of ['SERVICE', 'REQUEST']) value(ignored); // Marks them as read.
   return {
     source: omitUndefined({
       type: 'wms',

@@ -33,7 +33,7 @@ export function ruledFields(
   for (let z = grid.firstZoom; z <= zoomStop; z++) {
     const { coverage, colour } = rules.get(z) ?? { colour: null };
     const shown = {
-      ...(coverage && { within: areas.nameOf(coverage, name) }),
+      ...(coverage && { within: areas.declare(coverage, name) }),
       ...(colour !== null && { background: colour }),
     };
     const last = parts.at(-1);

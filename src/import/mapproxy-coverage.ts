@@ -37,7 +37,7 @@ type ReadText = (file: string) => string | null;
 export const READABLE_COVERAGE =
   'a bbox, polygons in a file of WKT or GeoJSON, a union of these or an intersection of boxes, in one SRS with an EPSG code';
 
-/** Undefined: it cannot be read. `readText` reads a file with polygons. */
+/** Undefined: it cannot be read, or is no valid area here. `readText` reads a file with polygons. */
 export function readCoverage(value: unknown, readText: ReadText): Coverage | undefined {
   const shape = shapeOf(value, readText);
   if (!shape) return undefined;
@@ -56,13 +56,13 @@ function multiPolygon(coordinates: readonly Polygon[]): object {
 function shapeOf(value: unknown, readText: ReadText): Shape | undefined {
   if (!isRecord(value) || value.difference !== undefined) return undefined;
   const parts = listOf(value.union ?? value.intersection).map((part) => shapeOf(part, readText));
-  const [first, ...others] = parts.filter((part) => part !== undefined);
   if (parts.length === 0) return plainShape(value, readText);
-  if (!first || others.length < parts.length - 1 || others.some(({ srs }) => !sameSrs(srs, first.srs)))
+  const [first, ...others] = parts.filter((part) => part !== undefined);
+  if (!first || parts.includes(undefined) || others.some(({ srs }) => !sameSrs(srs, first.srs)))
     return undefined;
   if (others.length === 0) return first;
   if (value.union !== undefined)
-    return { ...first, polygons: parts.flatMap((part) => part?.polygons ?? []), isBox: false };
+    return { ...first, polygons: [first, ...others].flatMap(({ polygons }) => polygons), isBox: false };
   return [first, ...others].every(({ isBox }) => isBox) ? commonBox(first, others) : undefined;
 }
 
@@ -83,7 +83,7 @@ function plainShape(table: Table, readText: ReadText): Shape | undefined {
   if (maxX > minX && maxY > minY)
     return { srs, polygons: [polygonOfBounds(boundsOf([minX, minY, maxX, maxY]))], isBox: true };
   const file = table.polygons ?? table.datasource;
-  const text = typeof file === 'string' && table.where === undefined ? readText(file) : null;
+  const text = typeof file === 'string' && table.where === undefined ? readText(file) : null; // `where`: a filter.
   const polygons = text === null ? null : polygonsIn(text);
   return polygons ? { srs, polygons, isBox: false } : undefined;
 }
@@ -106,7 +106,7 @@ export function subsetInCoverage(gridSet: GridSet, { bounds, srs }: Coverage): S
 }
 
 /** The parts of a source's grids that are in its coverage. */
-export function gridSetsOf(
+export function coveredGridSets(
   { grids, coverage }: { readonly grids: readonly OfferedGrid[]; readonly coverage: Coverage | null },
   about: SubjectReport,
 ): readonly (object | string)[] {
@@ -125,8 +125,8 @@ export function gridSetsOf(
 export class ImportedAreas {
   readonly documents: ImportedDocument[] = [];
 
-  /** The name of the area with this shape, `wanted` if no other area has it. */
-  nameOf({ srs, polygons, bounds, isBox }: Coverage, wanted: string): string {
+  /** Declares the area unless one has this shape. Returns its name: `wanted` if no other area has that. */
+  declare({ srs, polygons, bounds, isBox }: Coverage, wanted: string): string {
     const shape = {
       srs: `EPSG:${srs}`,
       ...(isBox ? { bounds: coordsOf(bounds) } : { geojson: multiPolygon(polygons) }),

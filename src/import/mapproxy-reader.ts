@@ -10,7 +10,7 @@ import {
   WHOLE,
 } from './import-report.ts';
 import { adoptedCaches, type CachePlaces, cachingFields } from './mapproxy-caches.ts';
-import { type Coverage, gridSetsOf, ImportedAreas, READABLE_COVERAGE } from './mapproxy-coverage.ts';
+import { type Coverage, coveredGridSets, ImportedAreas, READABLE_COVERAGE } from './mapproxy-coverage.ts';
 import { DEFAULT_GRID, type MapProxyGrid, MapProxyGrids, type OfferedGrid } from './mapproxy-grids.ts';
 import {
   asPart,
@@ -155,11 +155,11 @@ export class MapProxyReader {
     if (typeof imported === 'string') return imported;
     const coverage = coverageIn(cache.table('cache'), this.#options.readText);
     if (coverage === undefined) return `its cache has a coverage that is not ${READABLE_COVERAGE}`;
-    const gridSets = gridSetsOf({ ...imported, coverage: coverage ?? imported.coverage }, about);
+    const gridSets = coveredGridSets({ ...imported, coverage: coverage ?? imported.coverage }, about);
     if (gridSets.length === 0) return 'its coverage is in none of its grids';
     this.#used.cache.add(name);
     // MapProxy does not cut tiles at the edge of a box, nor do we at the edge of an extent.
-    const within = coverage && (coverage.clip || !coverage.isBox) ? this.areas.nameOf(coverage, name) : null;
+    const within = coverage && (coverage.clip || !coverage.isBox) ? this.areas.declare(coverage, name) : null;
     const isClipped = within !== null || (imported.within !== null && imported.layer.queryable === true);
     const adopted = isClipped ? UNCLIPPED : this.#adopted(name, cache, imported, dimensions);
     const adopt = reportAdopted(about, adopted);
@@ -205,7 +205,7 @@ export class MapProxyReader {
     const open = imported.forwarded
       .filter((name) => !listed.includes(name))
       .map((name) => ({ name, regex: '.*' }));
-    const gridSets = gridSetsOf(imported, about);
+    const gridSets = coveredGridSets(imported, about);
     if (gridSets.length === 0) return 'its coverage is in none of its grids';
     about.changed(
       'sources',
@@ -340,7 +340,7 @@ export class MapProxyReader {
       http: this.#globals.table('http'),
       allGrids: this.grids,
       readText: this.#options.readText,
-      areaOf: (coverage: Coverage) => this.areas.nameOf(coverage, tagged),
+      areaOf: (coverage: Coverage) => this.areas.declare(coverage, tagged),
       readVariable: (variable: string) =>
         about.changed('source', `$${variable} is read from the environment of the server`),
       leaveOutGrid: (why: string) => void about.leftOut('cache.grids', why),

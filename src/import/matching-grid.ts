@@ -20,7 +20,7 @@ export interface GridSetDocument extends ImportedDocument {
 /** Our counterpart of another program's grid. */
 export interface MatchedGrid {
   readonly name: string;
-  readonly gridSet: GridSet | null;
+  readonly gridSet: GridSet | null; // Null: the grid is invalid.
   /** To declare; null: an existing grid set is used. */
   readonly document: ImportedDocument | null;
   /** The last zoom of the other program, if ours has more. */

@@ -122,6 +122,7 @@ function closedNode(text: string, start: number, inside: readonly YamlNode[], st
   return isRecord(result) ? { ...node, ...pairsOf(text, inside) } : node;
 }
 
+/** A node followed by ':' is a key, and the next one its value. An empty value has the place of its key. */
 function pairsOf(text: string, inside: readonly YamlNode[]): Pick<YamlNode, 'children' | 'keys'> {
   const children = new Map<string, YamlNode>();
   const keys = new Map<string, YamlNode>();
@@ -145,7 +146,7 @@ function startOfContent(text: string, position: number): number {
   return position + (blank.exec(text)?.[0].length ?? 0);
 }
 
-/** One line for each setting of a layer, for readability. */
+/** Deeper values are written on one line, so that each setting of a layer has one. */
 const NESTED_ON_LINES = 3;
 
 /** The text of a configuration file, or of a part of one. */

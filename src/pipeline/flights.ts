@@ -31,9 +31,9 @@ interface FlightsOptions {
 
 /** Lets only one node at a time make a metatile for clients. It saves work; the result is right without it. */
 export interface FlightClaims {
-  /** Returns a function that releases the claim; null: another node is making the metatile. */
+  /** Returns a function that releases the claim; null: another node has it. If it throws, this node makes the tiles too. */
   take(metatile: string): Promise<(() => void) | null>;
-  pause(signal: AbortSignal): Promise<void>;
+  pause(signal: AbortSignal): Promise<void>; // Before the next attempt.
 }
 
 /** Attempts to claim a metatile, after which this node makes it too. */
@@ -80,14 +80,12 @@ export class Flights {
   refuseIfFailing(set: TileSetKey, metatile: Metatile): void {
     const failure = this.#options.failures.find(flightKey(set, metatile));
     if (!failure) return;
-    this.#options.counters.count('failures_repeated_total', {
-      layer: set.layer,
-      reason: reasonOf(failure.error),
-    });
+    const labels = { layer: set.layer, reason: reasonOf(failure.error) };
+    this.#options.counters.count('failures_repeated_total', labels);
     throw failure.error;
   }
 
-  /** `isThere` is called before the source is queried; if it returns true, the flight turns back. */
+  /** `isThere` is called before the source is queried; if it returns true, the flight ends as `turned-back`. */
   start(plan: Omit<FlightPlan, 'number'>, isThere: () => Promise<boolean>): Flight {
     if (this.#closing) throw stopping();
     const flight = new Flight({ ...plan, number: ++this.#started });
@@ -98,6 +96,7 @@ export class Flights {
     return flight;
   }
 
+  /** No caller joins these flights any more, and their tiles are not cached; see `TilePipeline.forget`. */
   outdate(change: KnownChange): void {
     const layer = change.kind === 'tiles' ? change.set.layer : change.layer;
     for (const flight of this.#open.get(layer)?.values() ?? []) {
@@ -105,6 +104,7 @@ export class Flights {
     }
   }
 
+  /** Memory does not cache the tiles of these flights; see `TilePipeline.changedElsewhere`. */
   overtake(change: TileChange): void {
     for (const flight of this.#flying.keys()) if (concerns(change, flight)) flight.overtaken = true;
   }
@@ -152,14 +152,11 @@ export class Flights {
     const { tiles, metatile } = flight.plan;
     // A source that refuses the credentials of a caller has not failed.
     if (isOfOneCaller(flight) && refusesCaller(error)) return void flight.end({ error });
-    this.#options.counters.count('flights_failed_total', { layer: tiles.set.layer, reason: reasonOf(error) });
+    const labels = { layer: tiles.set.layer, reason: reasonOf(error) };
+    this.#options.counters.count('flights_failed_total', labels);
     this.#options.onFailure(tiles.set.layer, error);
-    if (isTilewardenError(error, 'source-bad-answer')) {
-      this.#options.counters.count('gate_refusals_total', {
-        layer: tiles.set.layer,
-        reason: reasonOf(error),
-      });
-    }
+    if (isTilewardenError(error, 'source-bad-answer'))
+      this.#options.counters.count('gate_refusals_total', labels);
     // A paused host was not queried, so this is not a new failure.
     if (isSourceFailure(error) && !hostClosedIn(error)) {
       const { layer } = tiles.set;
@@ -207,18 +204,18 @@ export class Flights {
 }
 
 function isOfOneCaller({ plan }: Flight): boolean {
-  return plan.tiles.bound.layer.passCredentials;
+  return plan.tiles.bound.layer.passCredentials; // Its tiles are made with a caller's: never shared.
 }
 
 function concerns(change: TileChange, { plan: { tiles, metatile } }: Flight): boolean {
   if (change.kind === 'everything') return true;
   if (change.kind === 'layer') return change.layer === tiles.set.layer;
-  const isTiles = change.kind === 'tiles';
-  if (isTiles ? tileSetId(change.set) !== tileSetId(tiles.set) : change.layer !== tiles.set.layer)
-    return false;
-  const { z, rect } = isTiles ? change : change.place;
-  const isElsewhere = !isTiles && change.place.gridSet !== tiles.set.gridSet;
-  return !isElsewhere && z === metatile.z && intersectRects(rect, metatile.rect) !== null;
+  const isInSet =
+    change.kind === 'tiles'
+      ? tileSetId(change.set) === tileSetId(tiles.set)
+      : change.layer === tiles.set.layer && change.place.gridSet === tiles.set.gridSet;
+  const { z, rect } = change.kind === 'tiles' ? change : change.place;
+  return isInSet && z === metatile.z && intersectRects(rect, metatile.rect) !== null;
 }
 
 /** By the tiles, not the metatile's position: a task may still have metatiles of a size that the layer had before. */

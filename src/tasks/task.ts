@@ -13,7 +13,7 @@ export type TaskType = (typeof TASK_TYPES)[number];
 /**
  * pending ─► running ─► done
  *    │  ▲       │ ├────► aborted   (killed, or failures reached their limit)
- *    │  └───────┘ │                (a process died, and the task is resumed)
+ *    │  └───────┘ │                (its processes are gone; others take it up)
  *    ├──────────► aborted
  *    └─► paused ◄─┘  paused ─► pending (resumed) | aborted
  *
@@ -44,7 +44,7 @@ export interface TaskRequest extends Omit<TileSetKey, 'incarnation'> {
   readonly bounds: Bounds;
   /** Narrows `bounds`; in the grid set's CRS. */
   readonly area: readonly Polygon[] | null;
-  /** Of the declared area that had this shape at the time of the request. */
+  /** The name of the declared area that had this shape at the time of the request. */
   readonly areaName?: string;
   /** A seed that renews existing stale tiles, and makes no missing ones. */
   readonly onlyStale: boolean;
@@ -67,7 +67,7 @@ export interface TaskRequest extends Omit<TileSetKey, 'incarnation'> {
 
 export const ARCHIVE_TYPES = ['mbtiles', 'pmtiles', 'gpkg'] as const;
 
-/** A file to export to, with those fields of its order that the request has in another form. */
+/** The file of an export, with those fields of the API request that `TaskRequest` has in another form. */
 export interface ArchiveOrder {
   readonly type: (typeof ARCHIVE_TYPES)[number];
   readonly parameters: Readonly<Record<string, string>>;
@@ -81,7 +81,7 @@ export interface Archive extends ArchiveOrder {
   readonly id: string;
   /** The store that keeps the file, by name. */
   readonly store: string;
-  /** Result of `tilesSince` at the time of the request. */
+  /** Result of `tilesSince` at the time of the request: if it differs later, the file is made again. */
   readonly since: string;
 }
 
@@ -105,7 +105,7 @@ export type TaskWait =
   | (HostClosing & { readonly host: string })
   | { readonly reason: 'store-full' | 'store-failed'; readonly until: number; readonly message: string };
 
-export type NotedWait = TaskWait & { readonly notedAt: number };
+export type NotedWait = TaskWait & { readonly notedAt: number }; // When a worker reported it.
 
 export interface Task {
   readonly id: number;
@@ -135,10 +135,10 @@ export interface Task {
   readonly endedAt: number | null;
 }
 
-/** Events of a task. `lost`: the processes that worked on it are gone. */
-export type TaskHappening = 'started' | 'lost' | 'finished' | 'failed' | 'killed' | 'paused' | 'resumed';
+/** Changes of a task's state. `lost`: the processes that worked on it are gone. */
+export type TaskTransition = 'started' | 'lost' | 'finished' | 'failed' | 'killed' | 'paused' | 'resumed';
 
-const TRANSITIONS: Readonly<Record<TaskState, Partial<Readonly<Record<TaskHappening, TaskState>>>>> = {
+const TRANSITIONS: Readonly<Record<TaskState, Partial<Readonly<Record<TaskTransition, TaskState>>>>> = {
   pending: { started: 'running', killed: 'aborted', failed: 'aborted', paused: 'paused' },
   running: { lost: 'pending', finished: 'done', failed: 'aborted', killed: 'aborted', paused: 'paused' },
   paused: { resumed: 'pending', killed: 'aborted' },
@@ -147,14 +147,14 @@ const TRANSITIONS: Readonly<Record<TaskState, Partial<Readonly<Record<TaskHappen
 };
 
 /** The state after it, or null when it cannot happen in this state. */
-export function stateAfter(state: TaskState, happening: TaskHappening): TaskState | null {
-  return TRANSITIONS[state][happening] ?? null;
+export function stateAfter(state: TaskState, transition: TaskTransition): TaskState | null {
+  return TRANSITIONS[state][transition] ?? null;
 }
 
 /** The states in which it can happen. */
-export function statesBefore(happening: TaskHappening): readonly TaskState[] {
+export function statesBefore(transition: TaskTransition): readonly TaskState[] {
   const states = Object.keys(TRANSITIONS) as TaskState[];
-  return states.filter((state) => stateAfter(state, happening) !== null);
+  return states.filter((state) => stateAfter(state, transition) !== null);
 }
 
 export function isFinal(state: TaskState): boolean {

@@ -1,10 +1,10 @@
 /** Forms of the console with input that is not saved. Leaving the page by a link, or the document, asks first. */
 const edited = new Set<Element>();
-/** A search or a question has nothing to lose. */
+/** Forms whose input can be lost: no searches, no dialogs. */
 const FORM = '#content form:not([role=search], dialog form)';
 
 export function forgetInput(): void {
-  edited.clear();
+  edited.clear(); // It was saved, or given up.
 }
 
 /** `ask` gets the target of a link that was not followed. Returns a function that ends the watch. */
@@ -12,7 +12,7 @@ export function watchInput(ask: (address: string) => void): () => void {
   const stop = new AbortController();
   const isUnsaved = () => [...edited].some((form) => form.isConnected);
   const watch = { capture: true, signal: stop.signal };
-  const note = ({ target }: Event) => {
+  const markEdited = ({ target }: Event) => {
     const form = target instanceof Element && target.closest(FORM);
     if (form) edited.add(form);
   };
@@ -25,7 +25,7 @@ export function watchInput(ask: (address: string) => void): () => void {
     event.stopPropagation();
     ask(link.hash);
   };
-  addEventListener('input', note, watch);
+  addEventListener('input', markEdited, watch);
   addEventListener('click', follow, watch);
   addEventListener('beforeunload', (event) => isUnsaved() && event.preventDefault(), watch);
   return () => stop.abort();

@@ -3,7 +3,7 @@
 /** Bytes behind each area that loops of 16 bytes at a time may read or overwrite. */
 export const MARGIN: usize = 64;
 const PAGE_BITS: usize = 16;
-/** Where the first area begins. */
+/** Where the first area begins. To cut a JPEG, `cut-jpeg.ts` lays its own areas from here, over these. */
 export const START: usize = (__heap_base + 15) & ~15;
 
 /** The canvas, in the format of `IMAGE`; empty until `startCanvas`. */
@@ -33,7 +33,7 @@ export function startCanvas(pixels: usize): bool {
 
 /**
  * Lays out the memory for an image, the rows of its PNG (`filteredBytes` decompressed, `packedBytes` compressed) and
- * tiles of a size. Keeps the content of the image; false if there is not enough memory.
+ * one tile. Keeps the content of the image; false if there is not enough memory.
  */
 export function reserve(
   imagePixels: usize,
@@ -49,7 +49,7 @@ export function reserve(
   ROWS = FILTERED;
   TRIED = aligned(ROWS + rowBytes * tileHeight);
   FILE = aligned(TRIED + 3 * aligned(rowBytes));
-  // No deflate code is longer than 15 bits, so incompressible rows grow to less than double.
+  // No deflate code is longer than 15 bits, so incompressible rows grow to less than double. 8192: headers, palette, checksums.
   const end = max(FILE + 2 * rowBytes * tileHeight + 8192, aligned(PACKED + packedBytes));
   return pagesUpTo(end);
 }

@@ -16,7 +16,9 @@ const LITERAL_COUNTS: usize = memory.data(16 * 2, 16);
 const LITERAL_SYMBOLS: usize = memory.data(288 * 2, 16);
 const DISTANCE_COUNTS: usize = memory.data(16 * 2, 16);
 const DISTANCE_SYMBOLS: usize = memory.data(32 * 2, 16);
+/** By length: the next place among the sorted symbols. */
 const NEXT: usize = memory.data(16 * 2, 16);
+/** By symbol: the length of its code. */
 const LENGTHS: usize = memory.data(320, 16);
 
 /** RFC 1951, 3.2.5: the base lengths of symbols from 257 on, above the count of their extra bits in the lowest four bits. */
@@ -34,10 +36,12 @@ const PATTERNS: usize = memory.data(16 * 16, 16);
 const REACHES: usize = memory.data(16, 16);
 let ready: bool = false;
 
+/** Position in the input, and its end, before the checksum; the bits read ahead, and how many of them are valid. */
 let at: usize = 0;
 let inputEnd: usize = 0;
 let bits: u64 = 0;
-let have: u64 = 0;
+let bitCount: u64 = 0;
+/** Start, position and end of the output. */
 let outStart: usize = 0;
 let out: usize = 0;
 let limit: usize = 0;
@@ -54,17 +58,18 @@ export function inflate(from: usize, length: i32, to: usize, expected: i32): boo
     return false;
   at = from + 2;
   inputEnd = from + length - 4;
-  bits = have = 0;
+  bits = bitCount = 0;
   outStart = out = to;
   limit = to + expected;
   for (let last: u32 = 0; last === 0; ) {
     refill();
     last = take(1);
-    if (at - <usize>(have >> 3) > inputEnd || !takeBlock(take(2))) return false;
+    // Whole bytes read ahead are not used yet.
+    if (at - <usize>(bitCount >> 3) > inputEnd || !takeBlock(take(2))) return false;
   }
-  take(<u32>(have & 7));
+  take(<u32>(bitCount & 7));
   return (
-    at - <usize>(have >> 3) === inputEnd &&
+    at - <usize>(bitCount >> 3) === inputEnd &&
     out === limit &&
     bswap(load<u32>(inputEnd)) === adler32(to, expected)
   );
@@ -78,11 +83,14 @@ function preparePatterns(): void {
   }
 }
 
-/** Loads input until at least 56 bits are in `bits`. */
+/**
+ * Loads 8 bytes and advances by the whole ones that fit, so that at least 56 bits are valid. Those above `bitCount` are right
+ * too: when they are loaded again, the same are put over them.
+ */
 function refill(): void {
-  bits |= load<u64>(at) << have;
-  at += <usize>((63 - have) >> 3);
-  have |= 56;
+  bits |= load<u64>(at) << bitCount;
+  at += <usize>((63 - bitCount) >> 3);
+  bitCount |= 56;
 }
 
 function take(count: u32): u32 {
@@ -93,7 +101,7 @@ function take(count: u32): u32 {
 
 function drop(count: u32): void {
   bits >>= <u64>count;
-  have -= <u64>count;
+  bitCount -= <u64>count;
 }
 
 function takeBlock(kind: u32): bool {
@@ -103,16 +111,16 @@ function takeBlock(kind: u32): bool {
 }
 
 function takeStored(): bool {
-  take(<u32>(have & 7));
+  take(<u32>(bitCount & 7));
   refill();
   const length = take(16);
   if (take(16) !== (~length & 0xffff)) return false;
-  const from = at - <usize>(have >> 3);
+  const from = at - <usize>(bitCount >> 3);
   if (from + length > inputEnd || out + length > limit) return false;
   memory.copy(out, from, length);
   out += length;
   at = from + length;
-  bits = have = 0;
+  bits = bitCount = 0;
   return true;
 }
 
@@ -223,10 +231,13 @@ function reverse(code: u32, length: i32): u32 {
   return reversed;
 }
 
-/** An entry without the code's length; 0 for an invalid symbol. The flag keeps a valid entry of value 0 apart from that. */
+/**
+ * An entry without the code's length; 0 for an invalid symbol. The flag keeps a valid entry of value 0 apart from that.
+ * `tableBits` also tells the three kinds of codes apart: for code lengths, distances, and literals with lengths.
+ */
 function entryFor(symbol: u32, tableBits: i32): u32 {
   if (tableBits === CODE_BITS) return (symbol << 16) | LITERAL;
-  if (tableBits === DISTANCE_BITS) return symbol < 30 ? distanceEntry(symbol) : 0;
+  if (tableBits === DISTANCE_BITS) return symbol < 30 ? entryForDistance(symbol) : 0;
   if (symbol < 256) return (symbol << 16) | LITERAL;
   if (symbol === 256) return END;
   if (symbol > 285) return 0;
@@ -235,19 +246,19 @@ function entryFor(symbol: u32, tableBits: i32): u32 {
 }
 
 /** Two symbols for each power of two. */
-function distanceEntry(symbol: u32): u32 {
+function entryForDistance(symbol: u32): u32 {
   if (symbol < 4) return (symbol + 1) << 16;
   const extra = (symbol >> 1) - 1;
   return ((((2 + (symbol & 1)) << extra) + 1) << 16) | (extra << 4);
 }
 
 /** The entry of a code that is too long for the table; 0 if no code matches. */
-function longEntry(hand: u64, tableBits: i32, counts: usize, sorted: usize): u32 {
+function longEntry(held: u64, tableBits: i32, counts: usize, sorted: usize): u32 {
   let code: i32 = 0;
   let first: i32 = 0;
   let place: i32 = 0;
   for (let length = 1; length <= 15; length++) {
-    code |= <i32>((hand >> <u64>(length - 1)) & 1);
+    code |= <i32>((held >> <u64>(length - 1)) & 1);
     const count = <i32>load<u16>(counts + (length << 1));
     if (code - count < first) {
       const meaning = entryFor(load<u16>(sorted + ((place + code - first) << 1)), tableBits);
@@ -263,22 +274,23 @@ function longEntry(hand: u64, tableBits: i32, counts: usize, sorted: usize): u32
 /** Decodes symbols up to the end of the block, with the state in local variables, which are faster than the module's. */
 function takeCoded(): bool {
   let from = at;
-  let hand = bits;
-  let left = have;
+  let held = bits;
+  let heldBits = bitCount;
   let to = out;
-  const inputLimit = inputEnd + 8;
+  const inputLimit = inputEnd + 8; // Up to 7 bytes are read ahead; `inflate` checks the exact end.
   const outputLimit = limit;
   while (from <= inputLimit) {
-    hand |= load<u64>(from) << left;
-    from += <usize>((63 - left) >> 3);
-    left |= 56;
-    let entry = load<u32>(LITERALS + ((<usize>hand & LITERAL_MASK) << 2));
+    held |= load<u64>(from) << heldBits;
+    from += <usize>((63 - heldBits) >> 3);
+    heldBits |= 56;
+    let entry = load<u32>(LITERALS + ((<usize>held & LITERAL_MASK) << 2));
     if (entry === 0) {
-      entry = longEntry(hand, LITERAL_BITS, LITERAL_COUNTS, LITERAL_SYMBOLS);
+      entry = longEntry(held, LITERAL_BITS, LITERAL_COUNTS, LITERAL_SYMBOLS);
       if (entry === 0) return false;
     }
-    hand >>= <u64>(entry & 15);
-    left -= <u64>(entry & 15);
+    held >>= <u64>(entry & 15);
+    heldBits -= <u64>(entry & 15);
+    // Up to three literals for one load: 15 + 11 + 11 bits.
     if (entry & LITERAL) {
       if (to + 3 > outputLimit) {
         if (to >= outputLimit) return false;
@@ -286,37 +298,38 @@ function takeCoded(): bool {
         continue;
       }
       store<u8>(to++, <u8>(entry >> 16));
-      entry = load<u32>(LITERALS + ((<usize>hand & LITERAL_MASK) << 2));
+      entry = load<u32>(LITERALS + ((<usize>held & LITERAL_MASK) << 2));
       if (!(entry & LITERAL)) continue;
-      hand >>= <u64>(entry & 15);
-      left -= <u64>(entry & 15);
+      held >>= <u64>(entry & 15);
+      heldBits -= <u64>(entry & 15);
       store<u8>(to++, <u8>(entry >> 16));
-      entry = load<u32>(LITERALS + ((<usize>hand & LITERAL_MASK) << 2));
+      entry = load<u32>(LITERALS + ((<usize>held & LITERAL_MASK) << 2));
       if (!(entry & LITERAL)) continue;
-      hand >>= <u64>(entry & 15);
-      left -= <u64>(entry & 15);
+      held >>= <u64>(entry & 15);
+      heldBits -= <u64>(entry & 15);
       store<u8>(to++, <u8>(entry >> 16));
       continue;
     }
     if (entry & END) {
       at = from;
-      bits = hand;
-      have = left;
+      bits = held;
+      bitCount = heldBits;
       out = to;
       return true;
     }
     let extra = <u64>((entry >> 4) & 15);
-    const length = <usize>(entry >> 16) + (<usize>hand & ((1 << (<usize>extra)) - 1));
-    hand >>= extra;
-    left -= extra;
-    let far = load<u32>(DISTANCES + ((<usize>hand & DISTANCE_MASK) << 2));
-    if (far === 0) far = longEntry(hand, DISTANCE_BITS, DISTANCE_COUNTS, DISTANCE_SYMBOLS);
-    if (far === 0) return false;
-    hand >>= <u64>(far & 15);
-    extra = <u64>((far >> 4) & 15);
-    const distance = <usize>(far >> 16) + (<usize>hand & ((1 << (<usize>extra)) - 1));
-    hand >>= extra;
-    left -= <u64>(far & 15) + extra;
+    const length = <usize>(entry >> 16) + (<usize>held & ((1 << (<usize>extra)) - 1));
+    held >>= extra;
+    heldBits -= extra;
+    let distanceEntry = load<u32>(DISTANCES + ((<usize>held & DISTANCE_MASK) << 2));
+    if (distanceEntry === 0)
+      distanceEntry = longEntry(held, DISTANCE_BITS, DISTANCE_COUNTS, DISTANCE_SYMBOLS);
+    if (distanceEntry === 0) return false;
+    held >>= <u64>(distanceEntry & 15);
+    extra = <u64>((distanceEntry >> 4) & 15);
+    const distance = <usize>(distanceEntry >> 16) + (<usize>held & ((1 << (<usize>extra)) - 1));
+    held >>= extra;
+    heldBits -= <u64>(distanceEntry & 15) + extra;
     if (distance > to - outStart || length > outputLimit - to) return false;
     repeat(to, distance, length);
     to += length;

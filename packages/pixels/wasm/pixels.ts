@@ -1,4 +1,4 @@
-// The entry of the WebAssembly module, compiled by scripts/pixels.mjs and called by ../pixels.ts and ../jpeg-cutter.ts.
+// AssemblyScript: the entry of the module that scripts/pixels.mjs compiles for ../pixels.ts and ../jpeg-cutter.ts.
 import { FILTERED, PACKED, ROWS } from './areas';
 import { PALETTE } from './colours';
 import { addToFingerprint, startFingerprint } from './fingerprint';
@@ -19,13 +19,14 @@ export function unpackRows(packedBytes: i32, filteredBytes: i32): bool {
   return inflate(PACKED, packedBytes, FILTERED, filteredBytes);
 }
 
-/** The fingerprint of the part that `indexColours` was called for last. */
+/** Sets `firstHalf` and `secondHalf` to the fingerprint of the part that `indexColours` was called for last. */
 export function fingerprintOfIndexed(colours: i32, width: i32, height: i32): void {
   startFingerprint();
   addToFingerprint(PALETTE, colours << 2);
-  addToFingerprint(ROWS, (width + 1) * height);
+  addToFingerprint(ROWS, (width + 1) * height); // One byte per pixel, and the filter byte of each row.
 }
 
+/** As `fingerprintOfIndexed`, of the pixels themselves; `stride`: pixels from row to row. */
 export function fingerprintOfPart(pixels: usize, stride: i32, width: i32, height: i32): void {
   startFingerprint();
   for (let y = 0; y < height; y++) addToFingerprint(pixels + ((<usize>(y * stride)) << 2), width << 2);

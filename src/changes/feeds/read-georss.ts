@@ -27,12 +27,12 @@ const MAX_ENTRIES = 100_000;
 const MAX_ELEMENTS = 50_000;
 /** Limit for all entries together; further shapes become boxes. */
 const MAX_POINTS_OF_ALL = 200_000;
-const MAX_ID = 500;
-const MAX_TIME = 100;
+const MAX_ID_LENGTH = 500;
+const MAX_TIME_LENGTH = 100;
 /** Characters: a few milliseconds. */
 const PER_TURN = 32 * 1024;
 
-/** Throws `XmlError`, or an error if it is neither Atom nor RSS. `srs`: the CRS of all geometries. */
+/** Throws `XmlError`, or an error if it is neither Atom nor RSS. `srs`: the EPSG code of all geometries. */
 export async function readGeoRss(bytes: Buffer, srs: number): Promise<readonly GeoRssEntry[]> {
   const entries: GeoRssEntry[] = [];
   const pace = createPace(PER_TURN);
@@ -71,10 +71,10 @@ function withFewPoints({ srs, polygons }: ChangedPlace, max: number): ChangedPla
 }
 
 async function readEntry(entry: XmlElement, isWhole: boolean, srs: number, pace: Pace): Promise<GeoRssEntry> {
-  const named = textIn(entry, 'id') || textIn(entry, 'guid') || linkOf(entry);
-  const id = named === '' || named.length > MAX_ID ? await digestOf(entry, pace) : named;
+  const ownId = textIn(entry, 'id') || textIn(entry, 'guid') || linkOf(entry);
+  const id = ownId === '' || ownId.length > MAX_ID_LENGTH ? await digestOf(entry, pace) : ownId;
   const time = ['updated', 'pubDate', 'date', 'published'].map((name) => textIn(entry, name)).find(Boolean);
-  const at = Date.parse(time?.slice(0, MAX_TIME) ?? '');
+  const at = Date.parse(time?.slice(0, MAX_TIME_LENGTH) ?? '');
   return { id, at: Number.isNaN(at) ? 0 : at, place: await readPlace(entry, isWhole, srs, id, pace) };
 }
 

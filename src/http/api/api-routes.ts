@@ -29,7 +29,7 @@ const declaring = {
   answer: catalog.declarationResponse,
 };
 
-/** All requests of `/api/v1`. If two patterns match a path, the first one counts. */
+/** Request, least role, summary, shape (see `api-route.ts`), handler. If two patterns match a path, the first counts. */
 // biome-ignore format: a table
 export const API_ROUTES = [
   route('GET /api/v1/tasks', 'viewer', 'List tasks, newest first', { query: taskListQuery, repeatable: REPEATABLE, answer: taskListResponse }, tasks.listTasks),
@@ -169,7 +169,7 @@ export const API_ROUTES = [
 ] as const;
 
 type Api = (typeof API_ROUTES)[number];
-type Named<Name extends Api['name']> = Extract<Api, { readonly name: Name }>['shape'];
+type ShapeOf<Name extends Api['name']> = Extract<Api, { readonly name: Name }>['shape'];
 type AnswerOf<Described> = Described extends { readonly answer: infer Schema extends z.ZodType }
   ? z.output<Schema>
   : never;
@@ -179,5 +179,5 @@ type BodyOf<Described> = Described extends { readonly body: infer Schema extends
 
 /** E.g. `GET /api/v1/tasks`. The console takes its types from here. */
 export type ApiRequest = Api['name'];
-export type ApiResponse<Request extends ApiRequest> = AnswerOf<Named<Request>>;
-export type ApiBody<Request extends ApiRequest> = BodyOf<Named<Request>>;
+export type ApiResponse<Request extends ApiRequest> = AnswerOf<ShapeOf<Request>>;
+export type ApiBody<Request extends ApiRequest> = BodyOf<ShapeOf<Request>>;

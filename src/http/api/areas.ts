@@ -28,7 +28,7 @@ export const areaListResponse = z.object({
 export const areaResponse = areaShown.describe('RFC 7946: in degrees, simplified to at most 10,000 points');
 
 export function listAreas({ caller }: Call, { areas, about }: ApiDeps) {
-  const updatedAt = isoTime(about.startedAt);
+  const startedAt = isoTime(about.startedAt);
   const shown = [...areas.values()].filter(({ name }) => maySee(caller, name));
   return {
     areas: shown.map(({ name, srs, points, bounds: box, updatedAt: readAt, error }) => ({
@@ -36,7 +36,7 @@ export function listAreas({ caller }: Call, { areas, about }: ApiDeps) {
       bounds: coordsOf(box),
       srs: `EPSG:${srs}`,
       points,
-      updatedAt: readAt === null ? updatedAt : isoTime(readAt),
+      updatedAt: readAt === null ? startedAt : isoTime(readAt),
       error: error !== null && caller.role === 'viewer' ? 'Operators see the reason.' : error,
     })),
   };
@@ -51,15 +51,15 @@ export async function showArea({ caller, params }: Call<{ params: 'name' }>, { a
   const area = areas.get(params.name);
   if (!area || !maySee(caller, params.name))
     throw new TilewardenError('entry-unknown', `There is no area ${shortened(params.name)}.`);
-  return outlineShape(area, degrees());
+  return outlineShape(area, wgs84GridSet());
 }
 
 type NamedAreaFields = z.output<z.ZodObject<typeof NAMED_AREA_FIELDS>>;
 
-/** Named fields of a body whose area has its shape, and its name if it had one. */
+/** The body with a named area replaced by its shape; `areaName` keeps the name. */
 type Shaped<Body> = Omit<Body, keyof AreaFields> & AreaFields & { readonly areaName?: string };
 
-/** Gives an area that is named its shape, in the CRS of the only grid set or in degrees. Throws `request-invalid`. */
+/** Replaces a named area by its shape, in the CRS of a single grid set, else in degrees. Throws `request-invalid`. */
 export async function withShape<Body extends NamedAreaFields>(
   body: Body,
   layer: Layer | undefined,
@@ -77,7 +77,7 @@ export async function withShape<Body extends NamedAreaFields>(
   const [only, ...others] = gridSets ?? offered;
   const gridSet =
     only === undefined || others.length > 0 ? null : layer && findGridSubset(layer, only)?.gridSet;
-  const shape = await outlineShape(area, gridSet ?? degrees());
+  const shape = await outlineShape(area, gridSet ?? wgs84GridSet());
   return { ...rest, area: shape, areaCrs: gridSet ? 'grid-set' : 'EPSG:4326', areaName: shapeOrName };
 }
 
@@ -92,7 +92,7 @@ export function withTaskShape<Body extends NamedAreaFields & { readonly gridSet?
   return withShape(body, bound, gridSet === undefined ? [] : [gridSet], deps);
 }
 
-/** Throws `request-invalid`. */
+/** Finds an area by its name. Throws `request-invalid`. */
 export function areaNamed(name: string, areas: ApiDeps['areas']): NamedArea {
   const area = areas.get(name);
   if (area) return area;
@@ -110,7 +110,7 @@ async function outlineShape(area: NamedArea, gridSet: GridSet) {
   return { type: 'MultiPolygon' as const, coordinates };
 }
 
-function degrees(): GridSet {
+function wgs84GridSet(): GridSet {
   const wgs84 = builtInGridSets().find(({ srs }) => srs === 4326);
   if (!wgs84) throw new Error('EPSG:4326 is built in.');
   return wgs84;

@@ -32,7 +32,7 @@ export const seriesResponse = z.object({
 export function createTrafficSeries(clock: Clock, evicted: () => Amount) {
   const rings = new Map<Field, Float64Array>(FIELDS.map((field) => [field, new Float64Array(MINUTES)]));
   const ringOf = (field: Field) => rings.get(field) ?? new Float64Array(MINUTES);
-  /** Minutes since 1970; NaN before the first count. */
+  /** Minutes since 1970, NaN before the first count: the first, and the current one. */
   let begun = Number.NaN;
   let minute = Number.NaN;
   let countedEvictions: Amount = { tiles: 0, bytes: 0 };

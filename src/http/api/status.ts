@@ -103,8 +103,8 @@ export function showSeries(_: Call, { traffic }: ApiDeps) {
 export async function listUpstreams({ context }: Call, deps: ApiDeps) {
   const layers = await visibleLayers(context, await collectYielding(deps.catalog.layers()));
   const byHost = await layersByHost(layers, deps);
-  const used = deps.metrics.upstreams().map(({ host }) => host);
-  const hosts = [...new Set([...used, ...byHost.keys()])];
+  const usedHosts = deps.metrics.upstreams().map(({ host }) => host);
+  const hosts = [...new Set([...usedHosts, ...byHost.keys()])];
   return { upstreams: hosts.map((host) => upstreamDocument(host, byHost.get(host) ?? [], deps)) };
 }
 
@@ -136,7 +136,7 @@ function lastErrorOf(host: string, layers: readonly string[], { layerState, host
 
 /** `layers`: names of the host's layers that the caller may see. */
 function upstreamDocument(host: string, layers: readonly string[], deps: ApiDeps): object {
-  const { answerSeconds: _, closed, pause, ...shown } = deps.upstreams.status(host);
+  const { answerSeconds: _forMetrics, closed: closing, pause, ...shown } = deps.upstreams.status(host);
   const { retryAfter, latency, failingSince, lastFailure } = shown;
   return {
     ...shown,
@@ -150,8 +150,8 @@ function upstreamDocument(host: string, layers: readonly string[], deps: ApiDeps
       text: failureText(lastFailure.reason),
     },
     retryAfter: isoTime(retryAfter),
-    waitingUntil: isoTime(closed?.until ?? null),
-    waitingReason: closed?.reason ?? null,
+    waitingUntil: isoTime(closing?.until ?? null),
+    waitingReason: closing?.reason ?? null,
     pausedBy: pause?.by ?? null,
     pausedAt: isoTime(pause?.at ?? null),
   };
@@ -164,22 +164,22 @@ function round(milliseconds: number): number {
 type OneHost = Call<{ params: 'host' }>;
 
 export async function pauseUpstream(call: OneHost, deps: ApiDeps) {
-  const { host } = await ownHost(call, deps);
+  const { host } = await requireHostScope(call, deps);
   await deps.upstreams.pause(host, call.caller.name);
-  note(call, 'paused', { paused: true });
+  noteChange(call, 'paused', { paused: true });
   return ownUpstreamDocument(call, deps);
 }
 
 export async function resumeUpstream(call: OneHost, deps: ApiDeps) {
-  const { host } = await ownHost(call, deps);
+  const { host } = await requireHostScope(call, deps);
   await deps.upstreams.resume(host);
-  note(call, 'resumed', { paused: false });
+  noteChange(call, 'resumed', { paused: false });
   return ownUpstreamDocument(call, deps);
 }
 
-/** Ends the pause of the breaker, and waits for a probe if one of the layers allows it. */
+/** Ends the pause of the breaker, and waits for a probe if a layer is enabled and passes no credentials of callers. */
 export async function tryUpstream(call: OneHost, deps: ApiDeps) {
-  const { host, layers } = await ownHost(call, deps);
+  const { host, layers } = await requireHostScope(call, deps);
   if (deps.upstreams.status(host).pause) {
     throw new HttpProblem('conflict', `Host ${host} is paused by an operator. Resume it first.`);
   }
@@ -189,7 +189,7 @@ export async function tryUpstream(call: OneHost, deps: ApiDeps) {
     .find((one) => one?.layer.enabled && !one.layer.passCredentials);
   if (bound) await probe(bound, call.context.signal);
   const { state } = deps.upstreams.status(host);
-  note(call, 'tried', { state });
+  noteChange(call, 'tried', { state });
   return ownUpstreamDocument(call, deps);
 }
 
@@ -210,7 +210,7 @@ async function probe(bound: BoundLayer, signal: AbortSignal): Promise<void> {
     });
 }
 
-function note({ note, params }: OneHost, verb: string, after: object): void {
+function noteChange({ note, params }: OneHost, verb: string, after: object): void {
   note({ target: `upstream:${params.host}`, summary: `${verb} upstream ${params.host}`, after });
 }
 
@@ -220,7 +220,7 @@ async function ownUpstreamDocument({ context, params: { host } }: OneHost, deps:
 }
 
 /** Throws unless the caller may work on all layers of the host, or on every layer if it serves purges or feeds. */
-async function ownHost({ caller, context, params: { host } }: OneHost, deps: ApiDeps) {
+async function requireHostScope({ caller, context, params: { host } }: OneHost, deps: ApiDeps) {
   const layers = (await layersByHost(await collectYielding(deps.catalog.layers()), deps)).get(host) ?? [];
   const isKnown = layers.length > 0 || deps.metrics.upstreams().some((used) => used.host === host);
   if (!isKnown) {

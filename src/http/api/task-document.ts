@@ -32,7 +32,7 @@ import {
 } from './values.ts';
 
 const HIDDEN_HOST = '***';
-const orDefault = 'the default when absent or -1';
+const ABSENT_IS_DEFAULT = 'the default when absent or -1';
 const zoom = z.int().min(0);
 
 export const taskBody = z.strictObject({
@@ -58,9 +58,9 @@ export const taskBody = z.strictObject({
     .max(MAX_USED_PAGES)
     .exactOptional()
     .describe('With order use: zoom, column and row of pages, and their requests; absent: the recorded use'),
-  tileFailureRetryCount: z.int().min(-1).exactOptional().describe(orDefault),
-  tileFailureRetryWaitTime: z.int().min(-1).exactOptional().describe(`Milliseconds; ${orDefault}`),
-  totalFailuresBeforeAborting: z.int().min(-1).exactOptional().describe(orDefault),
+  tileFailureRetryCount: z.int().min(-1).exactOptional().describe(ABSENT_IS_DEFAULT),
+  tileFailureRetryWaitTime: z.int().min(-1).exactOptional().describe(`Milliseconds; ${ABSENT_IS_DEFAULT}`),
+  totalFailuresBeforeAborting: z.int().min(-1).exactOptional().describe(ABSENT_IS_DEFAULT),
   idempotencyKey: name
     .exactOptional()
     .describe('A repeat with the key, by the same account, returns the first task; another request is a 409'),
@@ -81,7 +81,7 @@ export const taskResponse = z.object({
     .describe('How it ended: partial: some tiles failed; failed: it was aborted; null: it has not ended'),
   tilesProcessed: count,
   tilesTotal: count,
-  zooms: z
+  zooms: z // Added by `showTask`.
     .array(z.object({ z: z.number().int(), tiles: count, processed: count }))
     .nullable()
     .optional()
@@ -153,13 +153,12 @@ export const taskListResponse = z.object({
   nextAfter: z.number().int().nullable().describe('For `after`, to get the next page; null: the last one'),
 });
 
-export function taskDraftOf(
-  body: Omit<
-    z.output<typeof taskBody>,
-    'type' | 'dryRun' | 'layer' | 'idempotencyKey' | 'bounds' | 'every' | 'area'
-  > &
-    AreaFields & { readonly bounds?: readonly number[]; readonly areaName?: string },
-): Omit<TaskDraft, 'type' | 'layer'> {
+type NotInDraft = 'type' | 'dryRun' | 'layer' | 'idempotencyKey' | 'every';
+/** Fields of a request for a task, a schedule or an export, after `withShape`. */
+type DraftFields = Omit<z.output<typeof taskBody>, NotInDraft | 'bounds' | 'area'> &
+  AreaFields & { readonly bounds?: readonly number[]; readonly areaName?: string };
+
+export function taskDraftOf(body: DraftFields): Omit<TaskDraft, 'type' | 'layer'> {
   const { gridSet, bounds: coords, area: _, areaCrs: __, parameters: values, uses, ...plain } = body;
   const area = requestedArea(body);
   return {
@@ -183,16 +182,16 @@ export function refuseUnknownNames(
 
 export function taskDocument({ id, eventId: _, request, file: _file, ...task }: Task, now: number): object {
   const { layer, type, parametersId: _id, waitsForHosts: _waits, bounds: box, area, ...fields } = request;
-  const { archive: _archive, ...rest } = fields;
+  const { archive: _archive, ...shown } = fields;
   return {
     id,
     layer,
     type,
     ...task,
-    order: 'zoom',
+    order: 'zoom', // As the next two: unless the request has it.
     share: null,
     areaName: null,
-    ...rest,
+    ...shown,
     secondsRemaining: Math.ceil(task.secondsRemaining),
     waitingFor: task.waitingFor && waitDocument(task.waitingFor),
     bounds: coordsOf(box),

@@ -14,7 +14,7 @@ export async function requireVisible(context: Context, layer: Layer): Promise<vo
   if (!layer.enabled) throw new TilewardenError('layer-disabled', `Layer '${layer.name}' is disabled`);
 }
 
-/** The same for administration, where disabled layers are visible too. */
+/** Throws unless the caller may see the layer, even a disabled one: for administration. */
 export async function requireReadable(context: Context, layer: Layer): Promise<void> {
   const key = keyFor(context, layer);
   if (key?.opens(layer)) return;
@@ -27,11 +27,11 @@ export async function requireReadable(context: Context, layer: Layer): Promise<v
   context.areas = caller.areas ?? null;
 }
 
-/** Null: the request has no key; texts that look like one are parameters of this layer. */
+/** Null: no key. A pair such as `key=…` that is a parameter of this layer goes back to the query (`Context.released`). */
 function keyFor(context: Context, layer: Layer): PresentedKey | null {
   const { key } = context;
   if (!key) return null;
-  const released = key.release(layer);
+  const released = key.takeLayerParameters(layer);
   if (released.length > 0) context.released = [context.released, ...released].filter(Boolean).join('&');
   if (key.candidates.length === 0) context.key = null;
   return context.key;
@@ -70,18 +70,18 @@ function isAboutUnknownLayer(error: unknown): boolean {
   return isTilewardenError(error, 'layer-unknown') || isTilewardenError(cause, 'layer-unknown');
 }
 
-export function isOpen(layer: Layer): boolean {
+export function isOpenToAll(layer: Layer): boolean {
   return layer.access === 'public' && layer.enabled;
 }
 
 export function isOpenTo({ key }: Context, layer: Layer): boolean {
-  return key ? layer.enabled && key.opens(layer) : isOpen(layer);
+  return key ? layer.enabled && key.opens(layer) : isOpenToAll(layer);
 }
 
 /** Cached for each list of layers. */
-export const areOpen = remembered((layers: readonly Layer[]) => layers.every(isOpen));
+export const areOpenToAll = remembered((layers: readonly Layer[]) => layers.every(isOpenToAll));
 
-const publicOf = remembered((layers: readonly Layer[]) => {
+const publicLayers = remembered((layers: readonly Layer[]) => {
   const open = layers.filter(isPublic);
   return open.length === layers.length ? layers : open;
 });
@@ -92,17 +92,17 @@ export function isPublic(layer: Layer): boolean {
 
 /** For documents about layers; clients revalidate them each time. */
 export function cacheControlOf(...layers: readonly Layer[]): Headers {
-  return ['Cache-Control', layers.every(isOpen) ? 'no-cache' : 'private, no-cache'];
+  return ['Cache-Control', layers.every(isOpenToAll) ? 'no-cache' : 'private, no-cache'];
 }
 
 export async function visibleLayers(context: Context, all: readonly Layer[]): Promise<readonly Layer[]> {
   const { key } = context;
   if (key && key.refusal !== null) throw keyRefused(key);
   if (key) return all.filter((layer) => key.mayRead(layer));
-  if (publicOf(all) === all) return all;
+  if (publicLayers(all) === all) return all; // All are public.
   const caller = await context.identify();
   context.audience = caller ? 'caller' : 'varies';
-  if (!caller) return publicOf(all);
+  if (!caller) return publicLayers(all);
   context.areas = caller.areas ?? null;
   return all.filter((layer) => isPublic(layer) || mayView(caller, layer));
 }

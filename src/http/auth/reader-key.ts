@@ -56,7 +56,7 @@ export class PresentedKey {
   }
 
   /** Removes the layer's own parameters from the candidates, and returns their pairs. */
-  release(layer: Layer): readonly string[] {
+  takeLayerParameters(layer: Layer): readonly string[] {
     const isOwn = isParameterOf(layer);
     const released = this.candidates.filter(isOwn);
     this.candidates = this.candidates.filter((candidate) => !isOwn(candidate));

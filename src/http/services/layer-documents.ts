@@ -12,7 +12,7 @@ import { RecentMap } from '../../lib/recent-map.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { escapeXml } from '../../lib/xml/write-xml.ts';
 import { collectYielding } from '../../lib/yielding.ts';
-import { areOpen, cacheControlOf, isOpen, visibleLayers } from '../auth/layer-visibility.ts';
+import { areOpenToAll, cacheControlOf, isOpenToAll, visibleLayers } from '../auth/layer-visibility.ts';
 import { withKeyInAddresses } from '../auth/reader-key.ts';
 import type { Context } from '../context.ts';
 import { acceptsGzip, isNotModified, validated } from '../negotiate.ts';
@@ -106,12 +106,12 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
         const all = await roll();
         const shown = await visibleLayers(context, all);
         const template = await (context.key ? templateWithKey : templateOf)(shown, serviceFor(context));
-        return await answer(context, document, template, shown, areOpen(all) && !context.key);
+        return await answer(context, document, template, shown, areOpenToAll(all) && !context.key);
       },
       /** Only for layers that the caller may see. */
       async about(context: Context, layers: readonly Layer[]): Promise<Response> {
         const template = await writeTemplate(document.write, layers, serviceFor(context));
-        return await answer(context, document, template, layers, layers.every(isOpen) && !context.key);
+        return await answer(context, document, template, layers, layers.every(isOpenToAll) && !context.key);
       },
     };
   };

@@ -40,7 +40,7 @@ function rounded(degrees: number): number {
   return Math.round(degrees * 1e8) / 1e8;
 }
 
-/** One bounding box per CRS: clients take one of several for the whole layer. */
+/** One bounding box per CRS: of several, clients would take any one for the whole layer. */
 export function extentsByCrs<Crs>(
   { gridSubsets }: Layer,
   crsOf: (subset: GridSubset) => readonly (readonly [name: string, crs: Crs])[],
@@ -55,7 +55,7 @@ export function extentsByCrs<Crs>(
   return [...extents.values()];
 }
 
-/** The extent of a layer in the CRS that its maps are warped to, by EPSG code. */
+/** The extent of a layer in each CRS that its maps are warped to, by EPSG code. */
 export const warpedExtents = remembered((layer: Layer): ReadonlyMap<number, Bounds> => {
   const boxes = layer.gridSubsets.flatMap((subset) => geographicBounds(subset) ?? []);
   const extents = new Map<number, Bounds>();
@@ -83,7 +83,7 @@ export const DEFAULT = 'default';
 
 const STYLES = 'STYLES';
 
-/** Names of the layer's styles; the first is the default. */
+/** Names of the layer's styles. The first is the default, `DEFAULT` if its name is empty. */
 export function stylesOf(layer: Layer): readonly [string, ...string[]] {
   const filter = layer.parameters.find(isStyleFilter);
   const first = filter?.defaultValue || DEFAULT;
@@ -115,7 +115,7 @@ export function legendsOf({ legends }: Layer, style: string, isDefault: boolean)
   return legends.filter((legend) => legend.style === style || (isDefault && legend.style === ''));
 }
 
-/** The legend's own address, or our GetLegendGraphic. */
+/** The legend's own address, or our GetLegendGraphic, in which `BASE` is replaced by the server's address when sent. */
 export function legendAddress({ name }: Layer, legend: Legend): Markup {
   if (legend.url !== null) return markup`${legend.url}`;
   const query = new URLSearchParams({
@@ -141,7 +141,7 @@ export const everyGridSetOf = remembered((layers: readonly Layer[]) =>
 );
 
 function namedGridSets(subsets: readonly (readonly GridSubset[])[]): ReadonlyMap<string, GridSet> {
-  return new Map(subsets.flatMap((some) => some.map(({ gridSet }) => [gridSet.name, gridSet])));
+  return new Map(subsets.flatMap((ofLayer) => ofLayer.map(({ gridSet }) => [gridSet.name, gridSet])));
 }
 
 export const contentTypesOf = remembered(

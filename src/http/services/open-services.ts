@@ -8,7 +8,7 @@ import type { Env } from '../../lib/env.ts';
 import type { MapComposer } from '../../pipeline/map-composer.ts';
 import type { CachedTile, ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { createAreaLimit } from '../auth/area-limit.ts';
-import { createLayerScreen, isOpen, isOpenTo, isPublic, mayView } from '../auth/layer-visibility.ts';
+import { createLayerScreen, isOpenTo, isOpenToAll, isPublic, mayView } from '../auth/layer-visibility.ts';
 import { refuseLesserRole } from '../auth/request-checks.ts';
 import type { Context, Target } from '../context.ts';
 import { createTileResponder, type TileResponder, type TileResponderDeps } from '../hits/hits.ts';
@@ -74,7 +74,7 @@ function createTileMemory(
     const { version } = catalog;
     const { layer } = tiles.bound;
     const isLasting = context.released === '' && !tiles.selection.timed;
-    const isWhole = isLasting && (context.key !== null || isOpen(layer));
+    const isWhole = isLasting && (context.key !== null || isOpenToAll(layer));
     if (isWhole && !asksForRefresh(context)) remembered.set(context.target, { tiles, index, version });
     return answerAccepted(context, tiles, index);
   };

@@ -6,7 +6,7 @@ import { openMember, readZipDirectory, unusablePackage, type ZipMember } from '.
 
 type Bundles = ReadonlyMap<string, ZipMember>;
 
-/** A bundle below the folder of the levels, which has different names in `.tpk` and `.tpkx`. */
+/** A file of a bundle; `.bundlx`: the index of an older one. `.tpk` and `.tpkx` name the folder above `L00` differently. */
 const BUNDLE = /^(.*?)(L\d\d\/R[\da-f]{4,8}C[\da-f]{4,8}\.bundl[ex])$/i;
 /** The files that describe a package, and the limit of their size. */
 const DESCRIBING = ['root.json', 'conf.xml', 'conf.cdi'];
@@ -14,7 +14,7 @@ const MAX_FILE_BYTES = 16 * 1024 ** 2;
 
 /**
  * The bundles of an ArcGIS tile package (`.tpk`, `.tpkx`), by their paths below the folder of the levels. The directory
- * is read once, and again after a change of the file.
+ * is read once, and again after a failed read or a change of the file: a fault of the package stays until such a change.
  */
 export function openTilePackage(file: string, within: Adoption['within']): Pick<RootedFolder, 'read'> {
   const locate = locateFile(file, within);
@@ -32,11 +32,11 @@ export function openTilePackage(file: string, within: Adoption['within']): Pick<
   }
 
   return {
-    async read(path, use) {
-      const place = await locate();
+    async read(name, use) {
+      const path = await locate();
       try {
-        return await withFile(dirname(place), place, async (zip) => {
-          const member = (await bundlesOf(zip)).get(path.toLowerCase());
+        return await withFile(dirname(path), path, async (zip) => {
+          const member = (await bundlesOf(zip)).get(name.toLowerCase());
           return member ? use(await openMember(zip, member)) : null;
         });
       } catch (cause) {

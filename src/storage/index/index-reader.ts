@@ -5,12 +5,12 @@ import type { Ticket, TilePlace } from '../store.ts';
 import { Directory, PACK_SIZE, packOf } from './directory.ts';
 import type { IndexFile } from './index-file.ts';
 import { MarkFilter } from './mark-filter.ts';
-import { edgesOf, levelOf, type MarkHere, type MarkRow, marksHere } from './mark-rows.ts';
+import { edgesOf, levelHash, type MarkHere, type MarkRow, marksHere } from './mark-rows.ts';
 
 /**
  * Reads the index of a local store: packs (8 × 8 tiles in one row) and the marks that hide or outdate their tiles. A
- * pack's makings are the tickets and times of its tiles. Writers with tickets before a mark's `number` are refused; its
- * `hides` is the number for readers while it is `open`; `raises` has a row for each open raise. See `marks.ts`.
+ * pack's makings: the ticket and times of each of its tiles. Writers with tickets before a mark's `number` are refused;
+ * its `hides` is the number for readers while it is `open`; `raises` has a row for each open raise. See `marks.ts`.
  */
 
 /** A pack and the open marks over it at the same moment; `x` and `y` count packs. */
@@ -63,7 +63,7 @@ interface FoundPack {
 /** A row of `MARKS_AT`. */
 export type WrittenMark = readonly [number, string, number | null, number, number, number, string | null];
 
-/** Reads one index. `version`, `setRow` and `marks` run one statement each; the others may run several. */
+/** Reads one index. `version`, `setRow` and `marks` run one statement each; results of several may differ in time. */
 export class IndexReader {
   readonly #db: IndexFile;
   readonly #version;
@@ -104,6 +104,7 @@ export class IndexReader {
           SELECT m.number ${AT_PLACE}
           UNION ALL SELECT number FROM marks WHERE layer = @layer AND key = '')`)
       .pluck();
+    // Open and closed marks apart: each is one look-up in the index of `layer, open, number`.
     this.#generation = db
       .prepare<object, number>(`
         SELECT max(ifnull((SELECT max(number) FROM marks WHERE layer = @layer AND open = 0), 0),
@@ -157,7 +158,7 @@ export class IndexReader {
     })();
   }
 
-  /** Reads the row again after extending the filter, or a mark that was raised and closed in between would be missed. */
+  /** Reads the row again after extending the filter, which lacks marks closed in between: their effect is in the row now. */
   #findFiltered(set: TileSetKey, z: number, x: number, y: number): FoundPack | undefined {
     const found = this.#find(set, z, x, y);
     const latest = found?.raised ?? 0;
@@ -222,7 +223,7 @@ export function bandOf(y: number): number {
 function placeParameters(layer: string, gridSet: string, z: number, rect: TileRect) {
   const [minX, maxX, minY, maxY] = edgesOf(rect);
   const names = { layer: JSON.stringify(layer), gridSet: JSON.stringify(gridSet) };
-  return { ...names, level: levelOf(layer, gridSet, z), z, minX, maxX, minY, maxY };
+  return { ...names, level: levelHash(layer, gridSet, z), z, minX, maxX, minY, maxY };
 }
 
 export function markRow([number, effect, minX, maxX, minY, maxY, parts]: WrittenMark): MarkRow {
@@ -243,7 +244,7 @@ type Levels = Map<number, CachedPack>[];
 
 /** Limit of cached packs, of some kilobytes each. */
 const MAX_PACKS = 8192;
-/** Limit of packs along a side for unique keys. Beyond it two places may share a key, so `find` also compares x and y. */
+/** Packs along a side at zoom 30: 2 ** 30 tiles, 8 to a pack. Places may share a key, so `find` also compares x and y. */
 const SIDE = 2 ** 27;
 
 /** A cache of packs with their marks. Entries are used only while the index is unchanged. */
@@ -267,9 +268,8 @@ export class ShownPacks {
     const pack = this.#reader.pack(set, z, x, y);
     if (this.#size >= MAX_PACKS) this.#forgetAll();
     if (!known) this.#size++;
-    const level = levels[z] ?? new Map<number, CachedPack>();
-    levels[z] = level;
-    level.set(key, { x, y, version, pack });
+    levels[z] ??= new Map<number, CachedPack>();
+    levels[z].set(key, { x, y, version, pack });
     return pack;
   }
 

@@ -6,7 +6,7 @@ import type { Making } from '../pack-object.ts';
 import type { MarkEffect } from '../store.ts';
 import { packOf } from './directory.ts';
 import type { IndexFile } from './index-file.ts';
-import { levelOf } from './mark-rows.ts';
+import { levelHash } from './mark-rows.ts';
 
 /** The latest number and the latest `createdBefore` of some marks, none of which selects a tile later than either. */
 interface Marked {
@@ -38,7 +38,7 @@ export class MarkFilter {
   known = 0;
   readonly #raised;
   readonly #layers = new Map<string, Marked>();
-  /** By level (see `levelOf`), then by scale n: cells of 2ⁿ × 2ⁿ packs, so that a place touches four at most. */
+  /** By level (see `levelHash`), then by scale n: cells of 2ⁿ × 2ⁿ packs, so that a place touches four at most. */
   readonly #levels = new Map<number, Map<number, Marked>[]>();
   #cells = 0;
   /** The latest number when the filter was last emptied. A full filter is emptied again `MAX_CELLS` numbers later. */
@@ -69,7 +69,7 @@ export class MarkFilter {
     const whole = this.#layers.get(set.layer);
     if (whole && concernsAny(whole, makings)) return true;
     const levels = levelsOf(set);
-    levels[z] ??= levelOf(set.layer, set.gridSet, z);
+    levels[z] ??= levelHash(set.layer, set.gridSet, z);
     const scales = this.#levels.get(levels[z]) ?? [];
     return scales.some((cells, scale) => {
       const marked = cells.get(cellAt(x >> scale, y >> scale));
@@ -111,7 +111,7 @@ export class MarkFilter {
 
 type Edges = [minX: number, maxX: number, minY: number, maxY: number];
 
-/** `levelOf` by zoom, cached for each tile set. */
+/** `levelHash` by zoom, cached for each tile set. */
 const levelsOf = remembered<TileSetKey, number[]>(() => []);
 
 /** Beyond `SIDE`, two cells may share a key: the filter then reports too many marks, never too few. */

@@ -18,7 +18,7 @@ export interface MarkHere {
 }
 
 /** A hash of a zoom of a layer's grid set, which nearly no others share. */
-export function levelOf(layer: string, gridSet: string, z: number): number {
+export function levelHash(layer: string, gridSet: string, z: number): number {
   return crc32(`${z} ${JSON.stringify([layer, gridSet])}`) & 0x7fffffff;
 }
 
@@ -126,7 +126,7 @@ export function isSameEffect(text: string | null, { at: _, ...effect }: MarkEffe
   return JSON.stringify(other) === JSON.stringify(effect);
 }
 
-export function withEarlier(text: string | null, effect: MarkEffect): MarkEffect {
+export function withEarlierTime(text: string | null, effect: MarkEffect): MarkEffect {
   const { at } = text === null ? effect : (JSON.parse(text) as MarkEffect);
   return { ...effect, at: Math.min(at, effect.at) };
 }

@@ -1,3 +1,9 @@
+/**
+ * Changes of marks, for SQLite and PostgreSQL. A mark has a row in `marks`, one in `mark_places` for each place, and one
+ * in `raises` for each open raise; raises with the same places and effect share a mark. `key`: a digest of the places, ''
+ * for the whole layer. `number` is its latest raise: writers with earlier tickets are refused, even after it is closed.
+ * `hides` is its latest open raise, for readers. Without an effect it only refuses writers, and is closed from the start.
+ */
 import { MAX_PLACES } from '../../db/migrations/create-index.ts';
 import {
   MARKS_AT_ONCE,
@@ -7,16 +13,10 @@ import {
   type Raise,
   type TilePlace,
 } from '../store.ts';
-import { edgesOf, isSameEffect, levelOf, readPlaces, withEarlier, writePlaces } from './mark-rows.ts';
+import { edgesOf, isSameEffect, levelHash, readPlaces, withEarlierTime, writePlaces } from './mark-rows.ts';
 import { type Script, type Statement, statement } from './script.ts';
 
-/**
- * Changes of marks, for SQLite and PostgreSQL. A mark has a row in `marks`, one in `mark_places` for each place, and one
- * in `raises` for each open raise; raises with the same places and effect share a mark. `number` is its latest raise:
- * writers with earlier tickets are refused, even after it is closed. `hides` is its latest open raise, for readers.
- */
-
-/** Limit of closed marks of a layer, and how many are joined when it is exceeded; see `fold`. */
+/** Limit of closed marks of a layer, and how many are joined when it is exceeded by one; see `fold`. */
 export const MAX_CLOSED = 10_000;
 export const FOLDED = 1000;
 
@@ -63,8 +63,8 @@ function* raise(tables: MarkTables, { layer, places, effect }: Raise): MarkScrip
   const name = JSON.stringify(layer);
   const { written, key } = writePlaces(places);
   const [{ number } = { number: 0 }] = yield tables.nextNumber;
-  const isSuperseded = places === null ? statement`open = false` : statement`open = false and key = ${key}`;
-  yield statement`delete from marks where ${tables.isOwn} and layer = ${name} and ${isSuperseded}`;
+  const isCovered = places === null ? statement`open = false` : statement`open = false and key = ${key}`;
+  yield statement`delete from marks where ${tables.isOwn} and layer = ${name} and ${isCovered}`;
   if (effect && (yield* join(tables, name, key, number, effect))) return number;
   const id = yield* insert(tables, name, number, effect, written, key);
   for (const one of places ? tables.places(id, layer, places) : []) yield one;
@@ -91,7 +91,7 @@ function insertRaise(mark: number, number: number, effect: MarkEffect): Statemen
   return statement`insert into raises (number, mark, effect) values (${number}, ${mark}, ${JSON.stringify(effect)})`;
 }
 
-/** Gives the number to an open mark with the same places and effect. False if there is none. */
+/** Gives the number to an open mark with the same places and, apart from its time, effect. False if there is none. */
 function* join(
   { isOwn, lock, renumbered }: MarkTables,
   layer: string,
@@ -103,7 +103,7 @@ function* join(
     where ${isOwn} and layer = ${layer} and key = ${key} and open = true ${lock}`;
   const mark = alike.find((one) => isSameEffect(one.effect, effect));
   if (!mark) return false;
-  const joined = JSON.stringify(withEarlier(mark.effect, effect));
+  const joined = JSON.stringify(withEarlierTime(mark.effect, effect));
   yield statement`update marks set number = ${number}, hides = ${number}, effect = ${joined} ${renumbered} where id = ${mark.id}`;
   yield insertRaise(mark.id, number, effect);
   return true;
@@ -119,8 +119,8 @@ function* fold(tables: MarkTables, layer: string): MarkScript<void> {
   const earliest = statement`select id ${closed} and key <> '' order by number limit ${excess - 1 + FOLDED}`;
   const gone = yield statement`delete from marks where id in (
     select id ${closed} and key = '' union all select id from (${earliest}) earliest) returning number`;
-  const floor = gone.reduce((latest, { number }) => Math.max(latest, number), 0);
-  yield* insert(tables, name, floor, null, null, '');
+  const latestNumber = gone.reduce((latest, { number }) => Math.max(latest, number), 0);
+  yield* insert(tables, name, latestNumber, null, null, '');
 }
 
 /** Closes a raise: readers no longer obey it, but its mark still refuses late writers. */
@@ -160,7 +160,7 @@ export const SQLITE_MARKS: MarkTables = {
   lock: NOTHING,
   *places(mark, layer, places) {
     for (const [at, { gridSet, z, rect, parts }] of places.entries()) {
-      const [level, edges] = [levelOf(layer, gridSet, z), edgesOf(rect)];
+      const [level, edges] = [levelHash(layer, gridSet, z), edgesOf(rect)];
       const written = parts ? JSON.stringify([...parts]) : null;
       yield statement`insert into mark_places (id, min_level, max_level, min_x, max_x, min_y, max_y, mark, grid_set, z, parts)
         values (${mark * MAX_PLACES + at}, ${level}, ${level}, ${edges[0]}, ${edges[1]}, ${edges[2]}, ${edges[3]}, ${mark},

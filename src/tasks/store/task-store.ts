@@ -6,9 +6,9 @@ import {
   stateAfter,
   statesBefore,
   type Task,
-  type TaskHappening,
   type TaskRequest,
   type TaskState,
+  type TaskTransition,
   UNFINISHED,
 } from '../task.ts';
 import { shareOf, type TaskAuthor, type TaskKey } from '../task-draft.ts';
@@ -328,12 +328,12 @@ async function fairTimeNow(query: Statements): Promise<number> {
 async function moveTask(
   query: Statements,
   id: number,
-  happening: TaskHappening,
+  transition: TaskTransition,
   more: { fair_time?: number },
 ): Promise<Task | null> {
   await lockTasks(query, [id]);
   const row = await query.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirst();
-  const state = row && stateAfter(row.state as TaskState, happening);
+  const state = row && stateAfter(row.state as TaskState, transition);
   if (!state) return null;
   const changed = await query
     .updateTable('tasks')

@@ -6,7 +6,7 @@ import { Choice, Input, TextField } from './basics.tsx';
 interface SetProps<Layer extends OfferedLayer> {
   readonly set: TileSet<Layer>;
   readonly onChange: (set: TileSet<Layer>) => void;
-  /** Only in forms: the server's message about a parameter value. Elsewhere, a value takes effect when its field is left. */
+  /** The server's message, which names its parameter, or null. Absent: a value takes effect when its field is left. */
   readonly fault?: string | null;
 }
 
@@ -52,16 +52,16 @@ function Parameter<Layer extends OfferedLayer>(
   props: SetProps<Layer> & { readonly parameter: Layer['parameters'][number] },
 ) {
   const { set, onChange, fault } = props;
-  const { name, default: usual, values } = props.parameter;
-  const value = set.parameters[name] ?? usual;
+  const { name, default: defaultValue, values } = props.parameter;
+  const value = set.parameters[name] ?? defaultValue;
   const choose = (chosen: string) => onChange(withParameter(set, name, chosen));
   if (values) {
-    const offered = values.includes(usual) ? values : [usual, ...values];
+    const offered = values.includes(defaultValue) ? values : [defaultValue, ...values];
     const options = offered.map((one) => [one, one || TEXTS.serving.emptyValue] as const);
     return <Choice label={name} value={value} options={options} onChange={choose} />;
   }
   if (fault === undefined) {
-    const leave = (event: KeyboardEvent<HTMLInputElement>) => {
+    const applyOnEnter = (event: KeyboardEvent<HTMLInputElement>) => {
       if (event.key !== 'Enter') return;
       // Enter would submit the form around it with the former value.
       event.preventDefault();
@@ -69,14 +69,15 @@ function Parameter<Layer extends OfferedLayer>(
     };
     return (
       <Input
-        key={value}
+        key={value} // A new value from outside replaces the text.
         label={name}
         defaultValue={value}
-        onKeyDown={leave}
+        onKeyDown={applyOnEnter}
         onBlur={({ target }) => target.value !== value && choose(target.value)}
       />
     );
   }
-  const missing = value === '' && usual !== '' ? TEXTS.seed.emptyParameter : null;
+  // The server would take an empty value as the default.
+  const missing = value === '' && defaultValue !== '' ? TEXTS.seed.emptyParameter : null;
   return <TextField label={name} value={value} error={missing ?? fault} onText={choose} />;
 }

@@ -5,7 +5,7 @@ import { coverageAt, type GridSubset } from '../../../domain/grid-subset.ts';
 import { gridSubsetOf, type Layer } from '../../../domain/layer.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
-import { areOpen, isOpen, visibleLayers } from '../../auth/layer-visibility.ts';
+import { areOpenToAll, isOpenToAll, visibleLayers } from '../../auth/layer-visibility.ts';
 import type { Context } from '../../context.ts';
 import { formatAccepted } from '../../negotiate.ts';
 import { createPageWriter } from '../../page.ts';
@@ -73,7 +73,7 @@ export function ogcRoutes(services: Services): readonly Route[] {
     add(path, summary, async (context) => {
       const all = await roll();
       const shown = await visibleLayers(context, all);
-      const personal = !areOpen(all) || context.key !== null;
+      const personal = !areOpenToAll(all) || context.key !== null;
       return answer(context, { ...describe(rootOf(context), shown, context), personal, layers: shown });
     });
   }
@@ -85,7 +85,7 @@ export function ogcRoutes(services: Services): readonly Route[] {
   ): void {
     add(`${COLLECTION}${path}`, summary, async (context) => {
       const { layer } = await layerFor(context, catalog, context.param('layer'));
-      const personal = !isOpen(layer);
+      const personal = !isOpenToAll(layer);
       return answer(context, { ...describe(rootOf(context), layer, context), personal, layers: [layer] });
     });
   }

@@ -7,7 +7,7 @@ import { clientSecondsAt } from '../../../domain/layer.ts';
 import type { ComposedMap } from '../../../pipeline/map-composer.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import { areasOf, limited } from '../../auth/area-limit.ts';
-import { isOpen } from '../../auth/layer-visibility.ts';
+import { isOpenToAll } from '../../auth/layer-visibility.ts';
 import type { Context } from '../../context.ts';
 import { headerText, lifetimeHeaders, noteHeaders } from '../../hits/hits.ts';
 import { validated } from '../../negotiate.ts';
@@ -207,7 +207,7 @@ function cacheControl(
   const { zoom, standIn, warning } = picture;
   const outcome = warning === null ? picture.outcome : 'STALE';
   const ages = layers.map(({ bound }) => clientSecondsAt(bound.layer, zoom ?? 0));
-  const isPublic = audience === 'all' && layers.every(({ bound }) => isOpen(bound.layer));
+  const isPublic = audience === 'all' && layers.every(({ bound }) => isOpenToAll(bound.layer));
   return lifetimeHeaders({ seconds: Math.min(...ages), outcome, isPublic, standIn }, now);
 }
 

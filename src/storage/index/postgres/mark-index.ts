@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../../db/database.ts';
 import type { TileRect } from '../../../domain/tile-rect.ts';
 import { type MarkChange, type OpenMark, TILE_CHANGES, type Ticket, type TilePlace } from '../../store.ts';
-import { edgesOf, levelOf } from '../mark-rows.ts';
+import { edgesOf, levelHash } from '../mark-rows.ts';
 import { changeMarks, type MarkTables, openMarks } from '../marks.ts';
 import { type Statement, statement } from '../script.ts';
 import { askIndex, askSoon, layerLock, runScript } from './ask-index.ts';
@@ -12,7 +12,7 @@ const [LEVELS, WIDTH] = [2 ** 20, 2 ** 31];
 
 /** The left edge of the level's strip. Levels may share one, so rows are also compared by layer, grid set and zoom. */
 export function levelStart(layer: string, gridSet: string, z: number): number {
-  return (levelOf(layer, gridSet, z) % LEVELS) * WIDTH;
+  return (levelHash(layer, gridSet, z) % LEVELS) * WIDTH;
 }
 
 /** A rectangle in the plane of all marks, in PostgreSQL's syntax of a box. */
