@@ -40,8 +40,12 @@ export function createDocumentReader({
     },
     gridSet: readGridSetDocument,
     shown: (document) => maskSecrets(document, NO_PATHS),
-    restored: restoreSecrets,
-    hidesSecrets,
+    restored(document, former) {
+      const restored = restoreSecrets(document, former);
+      if (!hidesSecrets(restored)) return restored;
+      const message = `The document hides secrets (${MASK}) that are not stored here for a layer of that name: give them again.`;
+      throw invalid(message);
+    },
   };
 }
 
