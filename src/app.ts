@@ -172,9 +172,9 @@ async function openResponses(node: Node, { readerKeys }: Accounts) {
 }
 
 async function openImports(node: Node): Promise<ImportDeps> {
-  const { catalog, upstreams, privateAdvice, pipeline, open } = node;
+  const { catalog, upstreams, privateAdvice, open } = node;
   const reader = await node.reader();
-  const previews = open.use(openPreviews({ catalog, reader, pipeline, openSource: node.openPreview }));
+  const previews = open.use(openPreviews({ ...node, reader, openSource: node.openPreview }));
   return {
     async readService(address, only, signal) {
       const { readCapabilities } = await import('./import/import-from.ts');

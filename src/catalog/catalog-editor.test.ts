@@ -58,7 +58,6 @@ async function openNode(layers: readonly LayerDeclaration<unknown>[] = []) {
     },
     shown: (document: unknown) => document,
     restored: (document: unknown) => document,
-    hidesSecrets: () => false,
   };
   const declared = new DeclaredEntries({ entries, catalog, reader: async () => reader, log: silentLogger });
   const cleared: string[] = [];

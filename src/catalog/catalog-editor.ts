@@ -229,11 +229,6 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
 
   async function planLayer(input: unknown, former: CatalogEntry | null): Promise<PlannedChange> {
     const restored = reader.restored(input, former?.document);
-    if (reader.hidesSecrets(restored)) {
-      throw invalid(
-        'The document hides secrets (********) that are not stored here. Declare the layer with PUT and give them again.',
-      );
-    }
     const declaration = admitted(restored);
     const { name, store } = declaration;
     const after = createLayer(declaration, catalog.gridSets);

@@ -16,9 +16,8 @@ export interface DocumentReader<Source> {
   gridSet(document: unknown): GridSet;
   /** A document to show, without secrets. */
   shown(document: unknown): unknown;
-  /** A secret that comes back in its hidden form is unchanged. */
+  /** A secret that comes back in its hidden form is unchanged. Throws `request-invalid` for one that is not in `former`. */
   restored(document: unknown, former: unknown): unknown;
-  hidesSecrets(document: unknown): boolean;
 }
 
 type Reader<Source> = Pick<DocumentReader<Source>, 'layer' | 'gridSet'>;
@@ -59,6 +58,11 @@ export class DeclaredEntries<Source> {
 
   isFixedLayer(name: string): boolean {
     return this.#fixedLayers.has(name);
+  }
+
+  /** As it was sent; undefined: no layer of the database. */
+  documentOf(name: string): unknown {
+    return this.isFixedLayer(name) ? undefined : this.#documents.get(name);
   }
 
   isFixedGridSet(name: string): boolean {

@@ -91,11 +91,7 @@ function offeredBy(layer: Pick<Declared, 'gridSets'>, gridSets: GridSetRegistry)
   return gridSetNames(layer).flatMap((name) => gridSets.find(name) ?? []);
 }
 
-function problemOfGridSets(
-  layer: Declared,
-  source: SourceSettings,
-  gridSets: GridSetRegistry,
-): Explanation | null {
+function problemOfGridSets(layer: Declared, source: SourceSettings, gridSets: GridSetRegistry) {
   const { offers } = sourceDriverOf(source);
   const missing = offeredBy(layer, gridSets).filter((gridSet) => offers?.(source, gridSet) === false);
   if (missing.length === 0) return null;
@@ -111,12 +107,7 @@ interface DrawnLayer {
   readonly gridSet?: string | undefined;
 }
 
-function problemOfPart(
-  layer: Declared,
-  part: DrawnLayer,
-  byName: LayersByName,
-  gridSets: GridSetRegistry,
-): Explanation | null {
+function problemOfPart(layer: Declared, part: DrawnLayer, byName: LayersByName, gridSets: GridSetRegistry) {
   const below = byName.get(part.layer);
   if (!below) {
     return { path: ['layer'], message: unknownName('layer', part.layer, [...byName.keys()]) };
@@ -152,12 +143,7 @@ function problemOfChains(layer: Declared, part: DrawnLayer, byName: LayersByName
   return null;
 }
 
-function problemOfDrawing(
-  layer: Declared,
-  source: DrawnLayer,
-  below: Declared,
-  gridSets: GridSetRegistry,
-): Explanation | null {
+function problemOfDrawing(layer: Declared, source: DrawnLayer, below: Declared, gridSets: GridSetRegistry) {
   const offered = offeredBy(below, gridSets);
   const wanted = source.gridSet;
   if (wanted !== undefined && !offered.some(({ name, aliases }) => [name, ...aliases].includes(wanted))) {
@@ -286,11 +272,7 @@ export function scheduleProblems(layer: GivenLayer, path: ValuePath): readonly E
   });
 }
 
-function notOffered(
-  path: ValuePath,
-  name: string | undefined,
-  offered: readonly string[],
-): readonly Explanation[] {
+function notOffered(path: ValuePath, name: string | undefined, offered: readonly string[]) {
   if (name === undefined || offered.includes(name)) return [];
   return [{ path, message: `names ${name}, which the layer does not offer; it has ${offered.join(', ')}` }];
 }

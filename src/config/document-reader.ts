@@ -40,23 +40,27 @@ export function createDocumentReader({
     },
     gridSet: readGridSetDocument,
     shown: (document) => maskSecrets(document, NO_PATHS),
-    restored: restoreSecrets,
-    hidesSecrets: (document) => JSON.stringify(document).includes(MASK),
+    restored(document, former) {
+      const restored = restoreSecrets(document, former);
+      if (!hidesSecrets(restored)) return restored;
+      const message = `The document hides secrets (${MASK}) that are not stored here for a layer of that name: give them again.`;
+      throw invalid(message);
+    },
   };
 }
 
 /**
- * Puts back the former secret for every mask in the document. Throws `request-invalid` for a mask beside the address of
- * another server, which the secret would be sent to.
+ * Puts back the former secret for every mask in the document. Throws `request-invalid` for a mask in a record with an
+ * address of another server, which the secret would be sent to.
  */
 function restoreSecrets(document: unknown, former: unknown): unknown {
-  if (isRecord(document) && isRecord(former) && namesOtherServer(document.url, former.url)) {
-    if (JSON.stringify(document).includes(MASK)) {
+  if (isRecord(document) && isRecord(former) && (document.url ?? former.url) && hidesSecrets(document)) {
+    const known = originsIn(former);
+    if (originsIn(document).some((origin) => origin.includes('{') || !known.includes(origin))) {
       throw invalid(
-        `url names another server than before. A hidden value (${MASK}) stands for the secret of the former one and is not sent elsewhere: give the password, token or headers again.`,
+        `url names another server than before, or that of a grid set does. A hidden value (${MASK}) stands for the secret of the former one and is not sent elsewhere: give the password, token or headers again.`,
       );
     }
-    return document;
   }
   if (document === MASK && typeof former === 'string') return former;
   if (typeof document === 'string' && typeof former === 'string' && document.includes(MASK)) {
@@ -74,22 +78,24 @@ function restoreSecrets(document: unknown, former: unknown): unknown {
   );
 }
 
-function namesOtherServer(url: unknown, former: unknown): boolean {
-  const known = originsIn(former);
-  return originsIn(url).some((origin) => !known.includes(origin));
+/** Scheme, host and port of every `url` below; `{s}` is one of several subdomains. */
+function originsIn(value: unknown, hosts: readonly unknown[] = ['{s}']): readonly string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const own = isRecord(value) && Array.isArray(value.subdomains) ? value.subdomains : hosts;
+  return Object.entries(value).flatMap(([key, inner]) => {
+    if (key !== 'url') return originsIn(inner, own);
+    return [inner].flat().flatMap((url) => own.map((host) => originOf(String(url).replaceAll('{s}', host))));
+  });
 }
 
-function originsIn(url: unknown): readonly string[] {
-  return [url]
-    .flat()
-    .filter((one) => one !== undefined)
-    .map(addressOrigin);
+function originOf(url: string): string {
+  if (!URL.canParse(url)) return url;
+  const { protocol, host } = new URL(url);
+  return protocol + host;
 }
 
-/** Scheme, host and port, in lower case; a placeholder such as `{s}` stays. */
-function addressOrigin(url: unknown): string {
-  const [, scheme, host = ''] = /^([a-z]+:\/\/)(?:[^/?#]*@)?([^/?#]*)/i.exec(String(url)) ?? [];
-  return scheme === undefined ? String(url) : `${scheme}${host}`.toLowerCase();
+function hidesSecrets(document: unknown): boolean {
+  return JSON.stringify(document).includes(MASK);
 }
 
 /**

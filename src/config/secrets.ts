@@ -15,7 +15,7 @@ export interface RevealedTree {
 }
 
 /** Sections where a `key` is a secret; in `server.tls`, for one, it names a file. */
-const ACCOUNTS = ['stores', 'adoptBuckets'];
+const ACCOUNTS = ['stores', 'adoptBuckets', 'upstreams'];
 
 /** Whether the value at this path is never shown. */
 export function isSecretPath(path: ValuePath): boolean {

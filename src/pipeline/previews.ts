@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { BoundLayer, ChangeableCatalog } from '../catalog/catalog.ts';
 import { createLayer } from '../catalog/create-layer.ts';
-import type { DocumentReader } from '../catalog/declared-entries.ts';
+import type { DeclaredEntries, DocumentReader } from '../catalog/declared-entries.ts';
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import { invalid } from '../domain/errors.ts';
 import { isHidden } from '../domain/grid-subset.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
+import { isRecord } from '../lib/value-path.ts';
 import type { SourceSettings } from '../sources/drivers.ts';
 import type { TileSource } from '../sources/tile-source.ts';
 import { createBlankTiles } from './blank-tiles.ts';
@@ -14,6 +15,7 @@ import type { TilePipeline } from './tile-pipeline.ts';
 
 interface PreviewOptions {
   readonly catalog: ChangeableCatalog<SourceSettings>;
+  readonly declared: Pick<DeclaredEntries<SourceSettings>, 'documentOf'>;
   readonly reader: DocumentReader<SourceSettings>;
   readonly openSource: (declaration: LayerDeclaration<SourceSettings>) => TileSource;
   readonly pipeline: Pick<TilePipeline, 'read'>;
@@ -24,11 +26,14 @@ const MAX_OPEN = 8;
 const NO_PARAMETERS: ReadonlyMap<string, string> = new Map();
 
 /** Tiles of a layer that is not yet declared, made as usual but not cached. */
-export function openPreviews({ catalog, reader, openSource, pipeline }: PreviewOptions) {
+export function openPreviews({ catalog, declared, reader, openSource, pipeline }: PreviewOptions) {
   const blank = createBlankTiles();
   const open = new Map<string, { readonly bound: BoundLayer; readonly source: TileSource }>();
 
-  function boundTo(document: unknown): BoundLayer {
+  function boundTo(sent: unknown): BoundLayer {
+    // Secrets that the editor shows hidden are those of the stored layer.
+    const stored = isRecord(sent) ? declared.documentOf(String(sent.name)) : null;
+    const document = reader.restored(sent, stored);
     // Flights are joined by the layer's name, so each document needs a name of its own.
     const name = `preview ${createHash('sha1').update(JSON.stringify(document)).digest('hex')}`;
     const known = open.get(name);

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
-import { readWmtsLayer } from './wmts-capabilities.ts';
+import { builtInGridSet } from '../../test/fixtures/layers.ts';
+import { blockAt } from '../domain/tile-rect.ts';
+import { matchTile, readWmtsLayer, type TileMatrixSet } from './wmts-capabilities.ts';
 
 const limitsOf = (zooms: number) =>
   Array.from(
@@ -46,4 +48,37 @@ it('matrix sets may come before the layers that link to them', async () => {
   const bytes = capabilities(201, setOf('theirs') + setOf('mine'), '');
   const { layers } = await readWmtsLayer(bytes, 'layer-200');
   expect(layers.get('layer-200')?.links.map(({ set }) => set.id)).toEqual(['mine']);
+});
+
+const DEGREES = builtInGridSet('EPSG:4326');
+
+function degreesSet(crs: string, corner: readonly [number, number], [columns, rows] = [2, 1]): TileMatrixSet {
+  const matrices = DEGREES.levels.slice(0, 5).map(({ scaleDenominator }, z) => ({
+    ...{ id: String(z), scaleDenominator, topLeftCorner: corner, tileWidth: 256, tileHeight: 256 },
+    ...{ columns: columns * 2 ** z, rows: rows * 2 ** z },
+  }));
+  return { id: 'degrees', crs, matrices };
+}
+
+it.each([
+  ['EPSG::4326', [90, -180]],
+  ['EPSG::4326', [-180, 90]],
+  ['OGC:1.3:CRS84', [-180, 90]],
+  ['OGC:1.3:CRS84', [90, -180]],
+] as const)('a matrix set of %s with its corner at %s has the tiles of the world', (crs, corner) => {
+  const set = degreesSet(`urn:ogc:def:crs:${crs}`, corner);
+  const at = (z: number, x: number, y: number) =>
+    matchTile([{ set, limits: new Map([['4', blockAt(1, 1, 8)]]) }], DEGREES, { z, x, y });
+  expect(at(0, 1, 0)).toMatchObject({ column: 1, row: 0, offered: true });
+  expect(at(1, 0, 0)).toMatchObject({ column: 0, row: 0, offered: true });
+  expect(at(3, 15, 7)).toMatchObject({ column: 15, row: 7, offered: true });
+  expect(at(4, 8, 8)).toMatchObject({ column: 8, row: 8, offered: true });
+  expect(at(4, 7, 8)).toMatchObject({ column: 7, row: 8, offered: false });
+});
+
+it('a tile beside the matrices of a region is not looked for with the other axis order', () => {
+  const set = degreesSet('EPSG:4326', [45, 0], [0.25, 0.25]);
+  const at = (x: number, y: number) => matchTile([{ set, limits: new Map() }], DEGREES, { z: 3, x, y });
+  expect(at(9, 3)).toMatchObject({ column: 1, row: 1, offered: true });
+  expect(at(10, 4)).toMatchObject({ column: 2, row: 2, offered: false });
 });

@@ -1,4 +1,4 @@
-import type { Bounds } from '../domain/bounds.ts';
+import { type Bounds, intersectBounds } from '../domain/bounds.ts';
 import { boundsOfTile, type GridSet } from '../domain/grid-set.ts';
 import { sameSrs } from '../domain/srs.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
@@ -255,37 +255,50 @@ function hasSrs({ crs }: TileMatrixSet, gridSet: GridSet): boolean {
 }
 
 function matchInSet(set: TileMatrixSet, gridSet: GridSet, tile: TileIndex) {
-  for (const matrix of set.matrices) {
-    // OGC 07-057r7, 6.1: in the order of the CRS's axes; servers disagree on that order.
-    const [first, second] = matrix.topLeftCorner;
-    const yFirst = gridSet.yCoordinateFirst && !/CRS:?84$/i.test(set.crs);
-    const [left, top] = yFirst ? [second, first] : [first, second];
-    const found =
-      matchInMatrix(matrix, left, top, gridSet, tile) ?? matchInMatrix(matrix, top, left, gridSet, tile);
-    if (found) return { matrix, ...found };
+  for (const yFirst of axisOrders(set, gridSet)) {
+    for (const matrix of set.matrices) {
+      const found = matchInMatrix(matrix, yFirst, gridSet, tile);
+      if (found) return { matrix, ...found };
+    }
   }
   return null;
 }
 
-function matchInMatrix(
-  matrix: TileMatrix,
-  left: number,
-  top: number,
-  gridSet: GridSet,
-  { z, x, y }: TileIndex,
-) {
-  if (matrix.tileWidth !== gridSet.tileWidth || matrix.tileHeight !== gridSet.tileHeight) return null;
+/** Whether corners have y first, by which the set covers more of the grid set: a tile alone may fit both ways. */
+function axisOrders({ crs, matrices }: TileMatrixSet, gridSet: GridSet): readonly boolean[] {
+  // OGC 07-057r7, 6.1: in the order of the CRS's axes; servers disagree on that order.
+  const usual = gridSet.yCoordinateFirst && !/CRS:?84$/i.test(crs);
+  const covered = (yFirst: boolean) =>
+    matrices.reduce((sum, matrix) => {
+      const both = intersectBounds(gridSet.extent, placeMatrix(matrix, yFirst, gridSet).bounds);
+      return both ? sum + (both.maxX - both.minX) * (both.maxY - both.minY) : sum;
+    }, 0);
+  const ratio = covered(usual) / covered(!usual);
+  // The sets of a region may cover as much in either order: the tile decides, in the usual order first.
+  if (ratio < 0.1) return [!usual];
+  return ratio > 10 ? [usual] : [usual, !usual];
+}
+
+function placeMatrix(matrix: TileMatrix, yFirst: boolean, gridSet: GridSet) {
+  const [first, second] = matrix.topLeftCorner;
+  const [minX, maxY] = yFirst ? [second, first] : [first, second];
   const resolution = (matrix.scaleDenominator * PIXEL_SIZE) / gridSet.metersPerUnit;
+  const [spanX, spanY] = [resolution * matrix.tileWidth, resolution * matrix.tileHeight];
+  const bounds = { minX, minY: maxY - matrix.rows * spanY, maxX: minX + matrix.columns * spanX, maxY };
+  return { bounds, resolution, spanX, spanY };
+}
+
+function matchInMatrix(matrix: TileMatrix, yFirst: boolean, gridSet: GridSet, { z, x, y }: TileIndex) {
+  if (matrix.tileWidth !== gridSet.tileWidth || matrix.tileHeight !== gridSet.tileHeight) return null;
+  const { bounds, resolution, spanX, spanY } = placeMatrix(matrix, yFirst, gridSet);
   const ours = boundsOfTile(gridSet, z, x, y);
-  const spanX = resolution * matrix.tileWidth;
-  const spanY = resolution * matrix.tileHeight;
-  const column = Math.round((ours.minX - left) / spanX);
-  const row = Math.round((top - ours.maxY) / spanY);
+  const column = Math.round((ours.minX - bounds.minX) / spanX);
+  const row = Math.round((bounds.maxY - ours.maxY) / spanY);
   const gaps = [
-    left + column * spanX - ours.minX,
-    left + (column + 1) * spanX - ours.maxX,
-    top - row * spanY - ours.maxY,
-    top - (row + 1) * spanY - ours.minY,
+    bounds.minX + column * spanX - ours.minX,
+    bounds.minX + (column + 1) * spanX - ours.maxX,
+    bounds.maxY - row * spanY - ours.maxY,
+    bounds.maxY - (row + 1) * spanY - ours.minY,
   ];
   return gaps.every((gap) => Math.abs(gap) <= TOLERANCE * resolution) ? { column, row } : null;
 }

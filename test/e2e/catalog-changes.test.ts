@@ -272,6 +272,28 @@ describe('a layer declared over the network', () => {
     expect((await call('PUT', at, hidden)).status).toBe(400);
   });
 
+  it('a masked secret is rejected with any address of another server', async () => {
+    const { document, at } = fresh('guarded');
+    const url = 'http://{s}.good.test/{z}/{x}/{y}?k={key}';
+    const secrets = { keys: { key: 'k1' }, username: 'u', password: 'p1' };
+    const source = { type: 'xyz', url, subdomains: ['a', 'b'], ...secrets };
+    await call('PUT', at, { ...document, source });
+    const hidden = { ...source, keys: { key: '********' }, password: '********' };
+    const gridSet = (of: string) => ({ gridSets: { 'EPSG:900913': { url: of } } });
+    for (const change of [
+      gridSet('http://evil.test/{z}/{x}/{y}?k={key}'),
+      gridSet('https://a.good.test/{z}/{x}/{y}'),
+      { subdomains: ['a', 'evil'] },
+      { url: 'http://evil.test\\@a.good.test/{z}/{x}/{y}' },
+      { keys: { key: 'evil' }, url: 'http://{key}.good.test/{z}/{x}/{y}' },
+    ]) {
+      const refused = await call('PUT', at, { ...document, source: { ...hidden, ...change } });
+      expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('another server')]);
+    }
+    const kept = { ...hidden, ...gridSet('http://b.good.test/new/{z}/{x}/{y}?k={key}') };
+    expect((await call('PUT', at, { ...document, source: kept })).status).toBe(200);
+  });
+
   it('a layer with a grid set declared over HTTP loses its tiles when the grid set changes', async () => {
     const { document } = fresh('with a grid');
     const tile = '/tiles/with%20a%20grid/mine/1/0/0.png';

@@ -151,6 +151,28 @@ describe('POST /api/v1/import', () => {
   });
 });
 
+it('a preview sends the stored secret of a layer in place of its mask, to the same server only', async () => {
+  const sent: (string | undefined)[] = [];
+  const { url, close } = await openHttpServer((request, response) => {
+    sent.push(request.headers.authorization);
+    response.writeHead(404).end();
+  });
+  whenOver(close);
+  const server = await open(ALLOWING);
+  const source = { type: 'wms', url: `${url}/wms`, layers: 'a', username: 'u', password: 'p' };
+  const document = { name: 'closed', source, gridSets: ['EPSG:900913'] };
+  const headers = { 'content-type': 'application/json' };
+  await fetch(`${server}/api/v1/layers`, { method: 'POST', headers, body: JSON.stringify(document) });
+  const preview = async (name: string, address = source.url) => {
+    const hidden = { ...document, name, source: { ...source, url: address, password: '********' } };
+    const query = new URLSearchParams({ document: JSON.stringify(hidden) });
+    return (await get(`${server}/api/v1/preview/EPSG:900913/1/0/0?${query}`)).status;
+  };
+  expect([await preview('other'), await preview('closed', `${other}/wms`)]).toEqual([400, 400]);
+  expect(await preview('closed')).toBe(502);
+  expect(new Set(sent)).toEqual(new Set([`Basic ${btoa('u:p')}`]));
+});
+
 describe('tilewarden import FOLDER', () => {
   it('tilewarden import FOLDER imports layers, quota and users into a running server', async () => {
     const gwc = temporaryFolder();

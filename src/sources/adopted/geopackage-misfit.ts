@@ -52,11 +52,7 @@ export function geoPackageMisfit(
   return null;
 }
 
-function sizeMisfit(
-  matrix: Matrix,
-  { tileWidth, tileHeight }: GridSet,
-  { resolution }: GridLevel,
-): string | null {
+function sizeMisfit(matrix: Matrix, { tileWidth, tileHeight }: GridSet, { resolution }: GridLevel) {
   const { tile_width: width, tile_height: height, pixel_x_size: pixel } = matrix;
   if (width !== tileWidth || height !== tileHeight) {
     return `has tiles of ${width} × ${height} pixels, not ${tileWidth} × ${tileHeight}`;

@@ -291,6 +291,23 @@ describe('the upstream client', () => {
     expect((await client.get(request({ url }))).mediaType).toBe('image/png');
   });
 
+  it('requests that wait for a host while its settings change are sent with the new ones', async () => {
+    await client.close();
+    const settings = (concurrency: number) => ({
+      '127.0.0.1': upstreamOptions.parse({ allowPrivate: true, concurrency }),
+    });
+    const options = { userAgent: 'x', upstreams: settings(1), clock: systemClock, log: silentLogger };
+    client = openUpstreamClient(options);
+    wms.answer = 'hang';
+    const answers = [client.get(request()), client.get(request()), client.get(request())];
+    await until(() => wms.active === 1);
+    options.upstreams = settings(2);
+    answers.push(client.get(request()));
+    wms.answer = 'good';
+    wms.release();
+    for (const { mediaType } of await Promise.all(answers)) expect(mediaType).toBe('image/png');
+  });
+
   it('a source reaches private addresses of its own hosts only, whatever the configuration names', async () => {
     await client.close();
     const { host, hostname, port } = new URL(wms.origin);

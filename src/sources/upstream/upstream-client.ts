@@ -140,9 +140,11 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     void pool.dispatcher.close().finally(() => retired.delete(pool));
   }
 
-  async function send(host: Host, request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamResponse> {
+  async function send(request: UpstreamRequest, own: HostSet | null, signal: AbortSignal) {
     const { form } = request;
-    await host.pool.admit();
+    await hostOf(request.url, own).pool.admit();
+    // A reload in the meantime may have retired the pool. Nothing is awaited between this line and the next.
+    const host = hostOf(request.url, own);
     const response = await host.pool.dispatcher
       .request({
         origin: request.url.origin,
@@ -182,27 +184,24 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     };
   }
 
-  async function acquireAndSend(
-    request: UpstreamRequest,
-    own: HostSet | null,
-    signal: AbortSignal,
-  ): Promise<UpstreamResponse> {
-    const host = hostOf(request.url, own);
-    const permit = await limiter.acquire(host.name, request.priority, signal);
+  async function acquireAndSend(request: UpstreamRequest, own: HostSet | null, signal: AbortSignal) {
+    // Throws for a literal address that is not allowed, before it waits.
+    const { name } = hostOf(request.url, own);
+    const permit = await limiter.acquire(name, request.priority, signal);
     request.sent?.();
     const begunAt = options.clock.monotonic();
     const elapsed = () => options.clock.monotonic() - begunAt;
     const stop = linkAbort(signal);
     try {
-      const late = () => stop.abort(timedOut(`${host.name} did not finish its answer in time`));
+      const late = () => stop.abort(timedOut(`${name} did not finish its answer in time`));
       const most = request.timeoutMs ?? limits.totalMs;
-      const answer = await ifLate(options.clock, most, late, () => send(host, request, stop.signal));
+      const answer = await ifLate(options.clock, most, late, () => send(request, own, stop.signal));
       permit.end(endOf(null, elapsed()));
       return answer;
     } catch (error) {
       const failure = stop.signal.aborted ? stop.signal.reason : error;
       permit.end(endOf(failure, elapsed()));
-      options.log.debug({ upstream: host.name, err: failure }, 'an upstream request failed');
+      options.log.debug({ upstream: name, err: failure }, 'an upstream request failed');
       throw failure;
     } finally {
       stop.release();

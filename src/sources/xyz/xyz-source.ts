@@ -121,10 +121,7 @@ function checkPlaceholders(options: XyzSourceOptions, context: z.RefinementCtx):
   }
 }
 
-function templatesOf({
-  url,
-  gridSets = {},
-}: XyzSourceOptions): readonly { readonly url: string; readonly path: string[] }[] {
+function templatesOf({ url, gridSets = {} }: XyzSourceOptions) {
   const others = Object.entries(gridSets).flatMap(([name, own]) =>
     own.url === undefined ? [] : [{ url: own.url, path: ['gridSets', name, 'url'] }],
   );
