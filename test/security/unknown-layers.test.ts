@@ -7,7 +7,7 @@ import { everyRoute } from './every-route.ts';
 
 /** All names have the same length: a response may repeat the name, and must not differ otherwise. */
 const CLOSED = { access: 'authenticated' } as const;
-const parameters = [createParameterFilter({ name: 'ELEVATION', defaultValue: '0' })];
+const parameters = [createParameterFilter({ name: 'ELEVATION', defaultValue: '0', values: ['0', '9'] })];
 const LAYERS = [
   layerNamed('world'),
   layerNamed('closed', CLOSED),

@@ -130,10 +130,9 @@ export function pathDimensions(layer: Layer): readonly Dimension[] {
   return all.length > MAX_IN_PATH ? [] : all;
 }
 
-/** Null: it is not the address of a tile or of feature information. */
-export function readLongPath(context: Context, catalog: Pick<Catalog, 'layer'>): Kvp | null {
+/** Null: it is not the address of a tile or of feature information. Callers must be allowed to see the layer. */
+export function readLongPath(context: Context, layer: Layer): Kvp | null {
   const segments = Object.values(context.params);
-  const layer = catalog.layer(segments[0] ?? '')?.layer;
   const names = namesFor(segments, layer);
   if (!names) return null;
   const inPath = new Map(names.map((name, index) => [name, segments[index] ?? '']));
@@ -141,14 +140,13 @@ export function readLongPath(context: Context, catalog: Pick<Catalog, 'layer'>):
   return (name) => inPath.get(name) ?? inQuery(name);
 }
 
-function namesFor(segments: readonly string[], layer: Layer | undefined): readonly string[] | null {
-  const dimensions = layer ? pathDimensions(layer).map(({ name }) => name) : [];
+function namesFor(segments: readonly string[], layer: Layer): readonly string[] | null {
+  const dimensions = pathDimensions(layer).map(({ name }) => name);
   const heads = [['LAYER', 'STYLE', ...dimensions], ['LAYER', 'STYLE'], ['LAYER']];
   const ends = [PLACE, [...PLACE, ...PIXEL]];
   const forms = heads.flatMap((head) => ends.map((end) => ({ head, names: [...head, ...end] })));
   const fitting = forms.filter(({ names }) => names.length === segments.length);
   const isGridSet = (name = '') =>
-    layer !== undefined &&
     everySubset(layer).some(({ gridSet }) => gridSet.name === name || gridSet.aliases.includes(name));
   return (fitting.find(({ head }) => isGridSet(segments[head.length])) ?? fitting.at(-1))?.names ?? null;
 }

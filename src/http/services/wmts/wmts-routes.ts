@@ -1,5 +1,5 @@
 import { shortened } from '../../../domain/errors.ts';
-import { requireVisible } from '../../auth/layer-visibility.ts';
+import { isOpenTo, requireVisible } from '../../auth/layer-visibility.ts';
 import type { Context } from '../../context.ts';
 import { HttpProblem } from '../../problems.ts';
 import { type Handler, openRoute, type Route, tileRoute } from '../../route.ts';
@@ -45,7 +45,9 @@ export function wmtsRoutes(deps: Services): readonly Route[] {
   const tile = deps.remembering(async (context) => getTile(context, readPath(context), deps));
   const info: Handler = async (context) => wmtsFeatureInfo(context, infoPairs(readPath(context)), deps);
   const long = deps.remembering(async (context) => {
-    const kvp = readLongPath(context, deps.catalog);
+    const { layer } = requestedLayer(deps.catalog, () => context.param('segment0'));
+    if (!isOpenTo(context, layer)) await requireVisible(context, layer);
+    const kvp = readLongPath(context, layer);
     if (!kvp) throw new HttpProblem('path-unknown', 'There is nothing at this address.');
     return kvp('I') === null ? getTile(context, kvp, deps) : wmtsFeatureInfo(context, infoPairs(kvp), deps);
   });
