@@ -247,7 +247,11 @@ describe('creating a task', () => {
       stillHolds: async () => true,
     });
     await app.tasks.create({ layer: 'world' }, author('admin'));
-    expect((await post(app, '/api/v1/tasks', { layer: 'world' })).status).toBe(403);
+    for (const fields of [{}, { parameters: { MONTH: 'may' } }, { area: 'nowhere' }]) {
+      expect((await post(app, '/api/v1/tasks', { layer: 'world', ...fields })).status).toBe(403);
+      const schedule = { name: 'x', layer: 'world', cron: '@daily', ...fields };
+      expect((await post(app, '/api/v1/schedules', schedule)).status).toBe(403);
+    }
     expect((await post(app, '/api/v1/tasks/1/cancel')).status).toBe(403);
     expect((await post(app, '/api/v1/tasks', { layer: 'roads' })).status).toBe(201);
   });
