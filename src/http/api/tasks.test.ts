@@ -384,10 +384,11 @@ describe('the events', () => {
     expect(seen.match(/^id: \d+$/gm)).toEqual(['id: 2', 'id: 3']);
   });
 
-  it('task events end when the server closes', async () => {
+  it.each(['before', 'during'])('task events that begin %s a stop of the server end', async (moment) => {
     const app = createTaskApp();
     const url = await listening(app);
-    const response = await fetch(`${url}/api/v1/events`);
+    if (moment === 'during') app.dispatcher.stop();
+    const response = await fetch(`${url}/api/v1/events`, { signal: AbortSignal.timeout(5000) });
     app.dispatcher.stop();
     expect(await readUntil(response, 'never')).toContain('retry:');
   });

@@ -200,6 +200,7 @@ async function stream(
     unsubscribe();
   });
   signal.addEventListener('abort', end, { once: true });
+  if (signal.aborted) end();
   try {
     unsubscribe = await deps.tasks.subscribe(after, ({ id, task }) => {
       const data = writeJson(shownTask(caller, task, deps));
