@@ -171,20 +171,13 @@ function wmtsByQuery(_: Words, query: string, layers: Layers): string | null {
   const request = pairOf(query, 'request')?.toLowerCase();
   if (request === 'getfeatureinfo') return infoByQuery(query, layers);
   if (request !== 'gettile') return withQuery('/service/wmts', query);
-  const [grid, matrix] = [pairOf(query, 'tilematrixset'), pairOf(query, 'tilematrix') ?? ''];
+  const encoded = (name: string) => encodeURIComponent(pairOf(query, name) ?? '');
+  const matrix = pairOf(query, 'tilematrix') ?? '';
   const [x, y] = [pairOf(query, 'tilecol'), pairOf(query, 'tilerow')];
   const format = pairOf(query, 'format') ?? '';
   const ext = (formatOf(format) ?? formatOfExtension(format))?.extensions[0];
   const z = matrix.slice(matrix.lastIndexOf(':') + 1);
-  const layer = pairOf(query, 'layer');
-  const words = {
-    layer: layer && encodeURIComponent(layer),
-    grid: grid && encodeURIComponent(grid),
-    z,
-    x,
-    y,
-    ext,
-  };
+  const words = { layer: encoded('layer'), grid: encoded('tilematrixset'), z, x, y, ext };
   const isWhole = Object.values(words).every((word) => word) && [z, x, y].every((n = '') => NUMBER.test(n));
   return (isWhole && tile('nw')(words, query, layers, true)) || withQuery('/service/wmts', query);
 }

@@ -9,6 +9,7 @@ import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import { isOpenTo, requireVisible } from '../../auth/layer-visibility.ts';
 import type { Context } from '../../context.ts';
+import { HttpProblem } from '../../problems.ts';
 import type { Kvp } from '../kvp.ts';
 import { DEFAULT, type Dimension, dimensionsOf, isStyleFilter } from '../layer-facts.ts';
 import type { Operation } from '../open-services.ts';
@@ -130,11 +131,11 @@ export function pathDimensions(layer: Layer): readonly Dimension[] {
   return all.length > MAX_IN_PATH ? [] : all;
 }
 
-/** Null: it is not the address of a tile or of feature information. Callers must be allowed to see the layer. */
-export function readLongPath(context: Context, layer: Layer): Kvp | null {
+/** The parts of an address of a tile or of feature information. Callers must be allowed to see the layer. */
+export function readLongPath(context: Context, layer: Layer): Kvp {
   const segments = Object.values(context.params);
   const names = namesFor(segments, layer);
-  if (!names) return null;
+  if (!names) throw new HttpProblem('path-unknown', 'There is nothing at this address.');
   const inPath = new Map(names.map((name, index) => [name, segments[index] ?? '']));
   const inQuery = readPairs(context);
   return (name) => inPath.get(name) ?? inQuery(name);
