@@ -123,7 +123,7 @@ function serviceRoutes(deps: RouteDeps): readonly Route[] {
     ...tileServiceRoutes(services),
     ...wmsRoutes(services),
     ...screened(kmlRoutes(services), services.screen),
-    ...screened(tileJsonRoutes(catalog), services.screen),
+    ...screened(tileJsonRoutes(services), services.screen),
     ...screened(layerPageRoutes(catalog), services.screen),
     ...demoRoutes(),
   ];

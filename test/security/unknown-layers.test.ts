@@ -1,16 +1,18 @@
 import { expect, it } from 'vitest';
 import type { Layer } from '../../src/domain/layer.ts';
+import { createParameterFilter } from '../../src/domain/parameter-filter.ts';
 import { catalogOf, format, layerNamed, openAccountApp, subset, tileResponse } from '../fixtures/http-app.ts';
 import { inLength, isLong } from '../fixtures/length.ts';
 import { everyRoute } from './every-route.ts';
 
 /** All names have the same length: a response may repeat the name, and must not differ otherwise. */
 const CLOSED = { access: 'authenticated' } as const;
+const parameters = [createParameterFilter({ name: 'ELEVATION', defaultValue: '0', values: ['0', '9'] })];
 const LAYERS = [
   layerNamed('world'),
   layerNamed('closed', CLOSED),
   layerNamed('absent', { ...CLOSED, enabled: false }),
-  layerNamed('vector', { ...CLOSED, formats: [format('application/vnd.mapbox-vector-tile')] }),
+  layerNamed('vector', { ...CLOSED, formats: [format('application/vnd.mapbox-vector-tile')], parameters }),
   layerNamed('square', { ...CLOSED, gridSubsets: [subset('EPSG:900913', 3)], parameters: [] }),
 ];
 const UNKNOWN = 'ghosts';
@@ -19,6 +21,7 @@ const HIDDEN = LAYERS.slice(1).map(({ name }) => name);
 /** Valid and invalid values in the path; `LAYER` is the layer's name. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   layer: ['LAYER'],
+  segment0: ['LAYER'],
   version: ['1.0.0', '2'],
   map: [
     'LAYER',
@@ -93,9 +96,27 @@ function fill(path: string): readonly string[] {
   ];
 }
 
-const EVERYTHING = everyRoute()
+/** Addresses of MapProxy and MapCache, with grids that all layers, some and none of them have. */
+const FOREIGN = ['GLOBAL_WEBMERCATOR', 'EPSG:4326', 'X'].flatMap((grid) => [
+  ...[0, 99].flatMap((z) => [
+    `/wmts/LAYER/${grid}/${z}/0/0.png`,
+    `/wmts/folder/LAYER/${grid}/${z}/0/00.png`,
+    `/tms/1.0.0/LAYER/${grid}/${z}/0/0.png`,
+    `/tms/1.0.0/LAYER/${z}/0/9.png`,
+    `/tms/1.0.0/LAYER@${grid}/${z}/0/0.png`,
+    `/tiles/1.0.0/LAYER/${grid}/${z}/0/0.png?origin=nw`,
+    `/kml/LAYER/${grid}/${z}/0/0.png`,
+    `/wmts/1.0.0/LAYER/light/${grid}/${z}/0/0.png`,
+    `/service?SERVICE=WMTS&REQUEST=GetTile&LAYER=LAYER&FORMAT=png&TILEMATRIXSET=${grid}&TILEMATRIX=${z}&TILEROW=0&TILECOL=0`,
+  ]),
+  '/tms/1.0.0/LAYER',
+  `/tms/1.0.0/LAYER/${grid}`,
+]);
+
+const OURS = everyRoute()
   .filter(({ method, role, path }) => method === 'GET' && role === 'public' && path !== '/readyz')
   .flatMap(({ path }) => addresses(path));
+const EVERYTHING = [...FOREIGN, ...OURS];
 
 /** The key is one for the layer world. */
 it.each<[string, (key: string) => Record<string, string>, number]>([
@@ -105,7 +126,8 @@ it.each<[string, (key: string) => Record<string, string>, number]>([
   'for %s a closed or disabled layer is indistinguishable from an unknown one',
   async (_who, headersFor, every) => {
     const deps = { pipeline: { read: async () => tileResponse() }, catalog: catalogOf(LAYERS) };
-    const { app, send } = await openAccountApp({ deps });
+    const options = { compatibility: ['mapproxy', 'mapcache'] } as const;
+    const { app, send } = await openAccountApp({ deps, options });
     const created = await send('POST', '/api/v1/keys', { name: 'other', layers: ['world'] });
     const headers = headersFor(JSON.parse(created.text).key);
     async function responseTo(address: string, layer: string): Promise<string> {

@@ -92,9 +92,9 @@ export async function runSchedule(call: OneSchedule, deps: ApiDeps) {
 }
 
 async function declarationIn({ body, context }: Declaring, deps: ApiDeps) {
+  requireLayerScope(context, body.layer);
   const declaration = declarationOf(await withTaskShape(body.layer, body, deps));
   const { layer, draft } = declaration;
-  requireLayerScope(context, layer);
   refuseUnknownNames(deps.catalog, { layer, ...draft });
   return declaration;
 }

@@ -85,7 +85,8 @@ export async function stopTasks(
   { catalog, tasks }: ApiDeps,
 ) {
   const filter = stopFilterOf(body);
-  if (body.layer !== undefined) requireLayerScope(context, boundLayer(catalog, body.layer).layer.name);
+  requireLayerScope(context, body.layer);
+  if (body.layer !== undefined) boundLayer(catalog, body.layer);
   const own = await ownUnfinished(tasks, context, filter);
   if (body.dryRun) {
     const { running, pending, paused } = (await tasks.count(own)).state;

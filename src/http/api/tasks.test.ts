@@ -247,7 +247,11 @@ describe('creating a task', () => {
       stillHolds: async () => true,
     });
     await app.tasks.create({ layer: 'world' }, author('admin'));
-    expect((await post(app, '/api/v1/tasks', { layer: 'world' })).status).toBe(403);
+    for (const fields of [{}, { parameters: { MONTH: 'may' } }, { area: 'nowhere' }]) {
+      expect((await post(app, '/api/v1/tasks', { layer: 'world', ...fields })).status).toBe(403);
+      const schedule = { name: 'x', layer: 'world', cron: '@daily', ...fields };
+      expect((await post(app, '/api/v1/schedules', schedule)).status).toBe(403);
+    }
     expect((await post(app, '/api/v1/tasks/1/cancel')).status).toBe(403);
     expect((await post(app, '/api/v1/tasks', { layer: 'roads' })).status).toBe(201);
   });
@@ -380,10 +384,11 @@ describe('the events', () => {
     expect(seen.match(/^id: \d+$/gm)).toEqual(['id: 2', 'id: 3']);
   });
 
-  it('task events end when the server closes', async () => {
+  it.each(['before', 'during'])('task events that begin %s a stop of the server end', async (moment) => {
     const app = createTaskApp();
     const url = await listening(app);
-    const response = await fetch(`${url}/api/v1/events`);
+    if (moment === 'during') app.dispatcher.stop();
+    const response = await fetch(`${url}/api/v1/events`, { signal: AbortSignal.timeout(5000) });
     app.dispatcher.stop();
     expect(await readUntil(response, 'never')).toContain('retry:');
   });

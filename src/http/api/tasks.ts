@@ -43,9 +43,9 @@ export async function listTasks({ query, caller }: Call<{ query: typeof taskList
 
 export async function createTask(call: Call<{ body: typeof taskBody }>, deps: ApiDeps) {
   const { layer, type, dryRun, idempotencyKey, every, ...fields } = call.body;
+  requireLayerScope(call.context, layer);
   const draft = { layer, type, ...taskDraftOf(await withTaskShape(layer, fields, deps)) };
   refuseUnknownNames(deps.catalog, draft);
-  requireLayerScope(call.context, draft.layer);
   if (every) return createTasks(call, draft, deps);
   if (dryRun) return jsonResponse(await estimateOf(deps, draft));
   const key = idempotencyKey === undefined ? {} : { key: keyForRequest(idempotencyKey, draft) };
@@ -200,6 +200,7 @@ async function stream(
     unsubscribe();
   });
   signal.addEventListener('abort', end, { once: true });
+  if (signal.aborted) end();
   try {
     unsubscribe = await deps.tasks.subscribe(after, ({ id, task }) => {
       const data = writeJson(shownTask(caller, task, deps));

@@ -11,6 +11,7 @@ import {
   textField,
   type WireElement,
 } from '../../geowebcache/wire-element.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
 import { omitUndefined } from '../../lib/omit-undefined.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
 
@@ -66,24 +67,24 @@ function refuseOtherLayer(root: WireElement, layer: string): void {
 }
 
 const CORNERS = ['minX', 'minY', 'maxX', 'maxY'];
+const PARAMETER = 'parameter_';
 
-/** The form on GeoWebCache's seed page; empty fields are ignored. */
+/** The form on GeoWebCache's seed page. Empty fields are ignored; unknown and repeated ones reach the checks of a body. */
 export function readSeedForm(form: URLSearchParams, layer: string): TaskDraft {
-  const filled = [...form].filter(([, value]) => value.trim() !== '');
-  const fields = new Map(filled);
-  const coords = CORNERS.filter((name) => fields.has(name));
+  const fields = new Map<string, unknown[]>();
+  const add = (name: string, value: unknown) => getOrCreate(fields, name, () => []).push(value);
+  for (const [name, value] of form) {
+    if (value.trim() === '') continue;
+    if (name.startsWith(PARAMETER)) add('parameters', [name.slice(PARAMETER.length), value]);
+    else add(name === 'tileFormat' ? 'format' : name, value);
+  }
+  const coords = CORNERS.flatMap((name) => fields.get(name) ?? []);
   const missing = CORNERS.find((name) => coords.length > 0 && !fields.has(name));
   if (missing) throw invalid(`Missing value for ${missing}`);
-  const parameters = filled.flatMap(([name, value]) =>
-    name.startsWith('parameter_') ? [[name.slice('parameter_'.length), value]] : [],
-  );
-  const seedRequest = {
-    ...Object.fromEntries(filled.filter(([name]) => FIELDS.includes(name))),
-    ...(fields.has('tileFormat') && { format: fields.get('tileFormat') }),
-    ...(coords.length > 0 && { bounds: { coords: { double: coords.map((name) => fields.get(name)) } } }),
-    ...(parameters.length > 0 && { parameters: Object.fromEntries(parameters) }),
-  };
-  return readSeedRequest(Buffer.from(JSON.stringify({ seedRequest })), 'json', layer);
+  for (const coord of coords) add('bounds', coord);
+  for (const name of CORNERS) fields.delete(name);
+  const body = Buffer.from(JSON.stringify({ seedRequest: Object.fromEntries(fields) }));
+  return readSeedRequest(body, 'json', layer);
 }
 
 type Pair = readonly [name: string, value: string];

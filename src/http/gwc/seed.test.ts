@@ -365,7 +365,7 @@ describe('the form of GeoWebCache’s seed page', () => {
 
   it('the form of GeoWebCache’s seed page with empty corners means the whole layer', async () => {
     const app = createSeedApp();
-    const body = 'type=seed&zoomStart=0&zoomStop=0&minX=&minY=&maxX=&maxY=';
+    const body = 'type=seed&submit=Submit&zoomStart=0&zoomStop=0&minX=&minY=&maxX=&maxY=';
     expect((await app.request('POST', '/rest/seed/topp:states', { headers: FORM, body })).status).toBe(200);
   });
 
@@ -374,6 +374,13 @@ describe('the form of GeoWebCache’s seed page', () => {
     [`${FIELDS}&minX=west&minY=20&maxX=0&maxY=30`, 'west'],
     ['minX=&type=shrink', 'shrink'],
     ['minX=&zoomStart=x', 'zoomStart'],
+    ['minX=&type=truncate&zomStart=10', 'zomStart is not a field of seedRequest; did you mean zoomStart?'],
+    ['minX=&type=truncate&paramter_STYLES=pophatch', 'paramter_STYLES'],
+    ['minX=&type=truncate&parameter_STYLE=pophatch', 'STYLE is unknown'],
+    ['minX=&type=truncate&parameter_STYLES=polygon&parameter_STYLES=pophatch', 'more than once'],
+    ['minX=&type=truncate&zoomStart=10&zoomStart=0', 'zoomStart is given more than once'],
+    ['minX=&type=truncate&format=image/png&tileFormat=image/jpeg', 'format is given more than once'],
+    [`${FIELDS}&minX=-130&minX=0&minY=20&maxX=-60&maxY=55`, 'bounds must have four numbers'],
   ])('the form of GeoWebCache’s seed page with %s is refused, and starts nothing', async (body, message) => {
     const app = createSeedApp();
     const answer = await app.request('POST', '/rest/seed/topp:states', { headers: FORM, body });

@@ -83,8 +83,11 @@ describe("addresses of other programs' clients", () => {
       '/service?service=WMTS&request=GetFeatureInfo&layer=none&tilematrixset=x',
       '/service/wmts?service=WMTS&request=GetFeatureInfo&layer=none&tilematrixset=x',
     ],
-    ['/wmts/unknown/GLOBAL_MERCATOR/3/5/2.png', null],
-    ['/wmts/%E0/GLOBAL_MERCATOR/3/5/2.png', null],
+    // Our route refuses an unknown layer as it does a closed one.
+    ['/wmts/unknown/GLOBAL_MERCATOR/03/5/2.png', '/tiles/unknown/GLOBAL_MERCATOR/3/5/2.png'],
+    ['/wmts/%E0/GLOBAL_MERCATOR/3/5/2.png', '/tiles/%E0/GLOBAL_MERCATOR/3/5/2.png'],
+    ['/tms/1.0.0/unknown/3/5/2.png', '/tiles/unknown/-/3/5/2.png'],
+    ['/tms/1.0.0/unknown', '/service/tms/1.0.0/unknown@-@png'],
     ['/api/v1/layers', null],
   ])('MapProxy’s %s is %s', (address, ours) => {
     expect(rewritten('mapproxy', address)).toBe(ours);
@@ -94,7 +97,8 @@ describe("addresses of other programs' clients", () => {
     const query =
       'SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=osm&STYLE=&TILEMATRIXSET=GLOBAL_WEBMERCATOR&TILEMATRIX=03&TILEROW=2&TILECOL=5&FORMAT=image/png';
     expect(rewritten('mapproxy', `/service?${query}`)).toBe(`/tiles/osm/EPSG%3A900913/3/5/2.png?${query}`);
-    expect(rewritten('mapproxy', `/service?${query.replace('osm', 'none')}`)).toMatch(/^\/service\/wmts\?/);
+    const unknown = rewritten('mapproxy', `/service?${query.replace('osm', 'none')}`);
+    expect(unknown).toMatch(/^\/tiles\/none\/GLOBAL_WEBMERCATOR\/3\/5\/2\.png\?/);
   });
 
   it.each([

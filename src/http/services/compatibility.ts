@@ -12,7 +12,7 @@ type Layers = Pick<Catalog, 'layer'>;
 /** The variable parts of an address of another program, by name, not decoded. */
 type Words = Readonly<Record<string, string | undefined>>;
 /** Our address, with `{name}` in place of words, or a function that returns it. Null: the row does not match. */
-type To = string | ((words: Words, query: string, layers: Layers) => string | null);
+type To = string | ((words: Words, query: string, layers: Layers, isLast?: boolean) => string | null);
 type Row = readonly [pattern: string, to: To];
 
 const CAPABILITIES = '/service/wmts?SERVICE=WMTS&REQUEST=GetCapabilities&';
@@ -100,10 +100,13 @@ export function createRewrite(programs: readonly CompatibleProgram[], layers: La
   if (rows.length === 0) return null;
   return (path, query) => {
     const segments = (path.endsWith('/') ? path.slice(0, -1) : path).split('/');
-    for (const { pattern, to } of rows) {
-      const words = pattern(segments);
-      const address = words && ourAddress(to, words, query, layers);
-      if (address) return address;
+    // At last a closed layer without a match is treated like an unknown one, as which its route shows it.
+    for (const isLast of [false, true]) {
+      for (const { pattern, to } of rows) {
+        const words = pattern(segments);
+        const address = words && ourAddress(to, words, query, layers, isLast);
+        if (address) return address;
+      }
     }
     return null;
   };
@@ -144,8 +147,8 @@ function readWord(name: string, value: string, words: Record<string, string>): b
   return NUMBERS.includes(name) ? NUMBER.test(value) : value !== '';
 }
 
-function ourAddress(to: To, words: Words, query: string, layers: Layers): string | null {
-  if (typeof to !== 'string') return to(words, query, layers);
+function ourAddress(to: To, words: Words, query: string, layers: Layers, isLast = false): string | null {
+  if (typeof to !== 'string') return to(words, query, layers, isLast);
   return withQuery(
     to.replaceAll(/\{(\w+\*?)\}/g, (_, name: string) => words[name] ?? ''),
     query,
@@ -168,22 +171,15 @@ function wmtsByQuery(_: Words, query: string, layers: Layers): string | null {
   const request = pairOf(query, 'request')?.toLowerCase();
   if (request === 'getfeatureinfo') return infoByQuery(query, layers);
   if (request !== 'gettile') return withQuery('/service/wmts', query);
-  const [grid, matrix] = [pairOf(query, 'tilematrixset'), pairOf(query, 'tilematrix') ?? ''];
+  const encoded = (name: string) => encodeURIComponent(pairOf(query, name) ?? '');
+  const matrix = pairOf(query, 'tilematrix') ?? '';
   const [x, y] = [pairOf(query, 'tilecol'), pairOf(query, 'tilerow')];
   const format = pairOf(query, 'format') ?? '';
   const ext = (formatOf(format) ?? formatOfExtension(format))?.extensions[0];
   const z = matrix.slice(matrix.lastIndexOf(':') + 1);
-  const layer = pairOf(query, 'layer');
-  const words = {
-    layer: layer && encodeURIComponent(layer),
-    grid: grid && encodeURIComponent(grid),
-    z,
-    x,
-    y,
-    ext,
-  };
+  const words = { layer: encoded('layer'), grid: encoded('tilematrixset'), z, x, y, ext };
   const isWhole = Object.values(words).every((word) => word) && [z, x, y].every((n = '') => NUMBER.test(n));
-  return (isWhole && tile('nw')(words, query, layers)) || withQuery('/service/wmts', query);
+  return (isWhole && tile('nw')(words, query, layers, true)) || withQuery('/service/wmts', query);
 }
 
 const INFO_PLACE = ['format', 'tilematrixset', 'tilematrix'];
@@ -206,38 +202,35 @@ function pairOf(query: string, name: string): string | undefined {
 }
 
 /** The origin of rows is that in the query, else that of a known grid. Null, without either: the address is ours. */
-function tileByOrigin(words: Words, query: string, layers: Layers): string | null {
+function tileByOrigin(words: Words, query: string, layers: Layers, isLast?: boolean): string | null {
   const origin = pairOf(query, 'origin') ?? ORIGINS[words.grid ?? ''];
-  return origin === 'sw' || origin === 'nw' ? tile(origin)(words, query, layers) : null;
+  return origin === 'sw' || origin === 'nw' ? tile(origin)(words, query, layers, isLast) : null;
 }
 
-/** Our address of a tile, by the origin of rows in theirs. */
+/** Our address of a tile, by the origin of rows in theirs. `isLast`: if the layer may be a closed one, in any case. */
 function tile(origin: 'sw' | 'nw', zoomOf = (zoom: number, _: GridSet) => zoom) {
-  return (words: Words, query: string, layers: Layers): string | null => {
-    const subset = subsetNamed(
-      layers.layer(decodeUriPart(words.layer ?? '', ''))?.layer.gridSubsets ?? [],
-      words.grid,
-    );
-    if (!subset) return null;
-    const { gridSet } = subset;
-    const z = zoomOf(Number(words.z), gridSet);
-    const rows = gridSet.levels[z]?.rows;
-    if (rows === undefined) return null;
+  return (words: Words, query: string, layers: Layers, isLast = false): string | null => {
+    const address = (grid: string, z: number, row: number) =>
+      withQuery(`/tiles/${words.layer}/${grid}/${z}/${Number(words.x)}/${row}.${words.ext}`, query);
+    const layer = layers.layer(decodeUriPart(words.layer ?? '', ''))?.layer;
+    const gridSet = subsetNamed(layer?.gridSubsets ?? [], words.grid)?.gridSet;
+    const z = gridSet ? zoomOf(Number(words.z), gridSet) : Number(words.z);
+    const rows = gridSet?.levels[z]?.rows ?? 0;
     const row = origin === 'nw' ? Number(words.y) : rows - 1 - Number(words.y);
-    const name = encodeURIComponent(gridSet.name);
-    return row < 0
-      ? null
-      : withQuery(`/tiles/${words.layer}/${name}/${z}/${Number(words.x)}/${row}.${words.ext}`, query);
+    if (gridSet && rows > 0 && row >= 0) return address(encodeURIComponent(gridSet.name), z, row);
+    const untranslated = address(words.grid ?? '-', Number(words.z), Number(words.y));
+    return isLast && layer?.access !== 'public' ? untranslated : null;
   };
 }
 
-/** Our TileMap document of a layer in a grid set, which has our addresses of its tiles. */
-function tileMap({ layer: name, grid }: Words, query: string, layers: Layers): string | null {
+/** Our TileMap document of a layer in a grid set, which has our addresses of its tiles. `isLast` as above. */
+function tileMap({ layer: name, grid }: Words, query: string, layers: Layers, isLast = false): string | null {
   const layer = layers.layer(decodeUriPart(name ?? '', ''))?.layer;
   const subset = subsetNamed(layer?.gridSubsets ?? [], grid);
-  if (!layer || !subset) return null;
-  const map = `${name}@${encodeURIComponent(subset.gridSet.name)}@${layer.formats[0].extensions[0]}`;
-  return withQuery(`/service/tms/1.0.0/${map}`, query);
+  if (!subset && (!isLast || layer?.access === 'public')) return null;
+  const gridSet = subset ? encodeURIComponent(subset.gridSet.name) : (grid ?? '-');
+  const extension = layer?.formats[0].extensions[0] ?? 'png';
+  return withQuery(`/service/tms/1.0.0/${name}@${gridSet}@${extension}`, query);
 }
 
 /** By name or SRS (`EPSG900913`), else the only subset, or the only one of a built-in grid set. Without a name, the first. */

@@ -1,5 +1,12 @@
 import { expect, it } from 'vitest';
-import { catalogOf, createTestApp, layerNamed, subset } from '../../../test/fixtures/http-app.ts';
+import {
+  catalogOf,
+  createTestApp,
+  format,
+  JSON_BODY,
+  layerNamed,
+  subset,
+} from '../../../test/fixtures/http-app.ts';
 import type { BoundLayer } from '../../catalog/catalog.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { projectionOfSrs } from '../../domain/projection.ts';
@@ -89,4 +96,29 @@ it('feature info in a CRS that a layer is warped to is asked for at the same pla
   const [x, y] = projectionOfSrs(25832)?.fromLonLat(longitude, latitude) ?? [0, 0];
   expect(Math.abs(x - 525250)).toBeLessThan(1);
   expect(Math.abs(y - 5059750)).toBeLessThan(1);
+});
+
+it('the search for tile addresses never queries a source', async () => {
+  const formats = [format('application/vnd.mapbox-vector-tile')] as const;
+  const catalog = catalogOf([layerNamed('lakes', { infoFormats: INFO }), layerNamed('shapes', { formats })]);
+  const opened: string[] = [];
+  const bind = (name: string): [string, BoundLayer] => [
+    name,
+    Object.create(catalog.layer(name), { source: { value: () => opened.push(name) } }),
+  ];
+  const bounds = new Map(['lakes', 'shapes'].map(bind));
+  const layer = (name: string) => bounds.get(name) ?? null;
+  const { request } = createTestApp({ deps: { catalog: { ...catalog, layer } } });
+  const wms = '/service/wms?VERSION=1.1.1&SRS=EPSG:4326&BBOX=0,40,20,60&WIDTH=200&HEIGHT=200&X=50&Y=80';
+  const addresses = [
+    `${wms}&REQUEST=GetFeatureInfo&LAYERS=lakes&QUERY_LAYERS=lakes`,
+    '/service/wms?REQUEST=GetLegendGraphic&LAYER=lakes',
+    '/service/wmts/rest/lakes/light/EPSG:4326/EPSG:4326:0/0/0/1/1?format=text/plain',
+    '/service/wmts?REQUEST=gettilejson&SERVICE=WMTS&LAYER=shapes',
+    '/tiles/lakes/EPSG:4326/0/0/0.png',
+  ];
+  const body = JSON.stringify({ addresses });
+  const { text } = await request('POST', '/api/v1/tile-addresses', { headers: JSON_BODY, body });
+  expect(JSON.parse(text).pages).toEqual([null, null, null, null, [0, 0, 0, 0]]);
+  expect(opened).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { boundsOfTile, isWithinScales } from '../../domain/grid-set.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
 import { joinFeatureInfo } from '../../domain/join-feature-info.ts';
 import type { Layer } from '../../domain/layer.ts';
-import { askFeatureInfo, type FeatureInfo, infoPlace } from '../../pipeline/feature-info.ts';
+import { type FeatureInfo, infoPlace } from '../../pipeline/feature-info.ts';
 import { cacheControlOf, isOpenTo, requireVisible } from '../auth/layer-visibility.ts';
 import type { Context } from '../context.ts';
 import { contentResponse, type Response } from '../response.ts';
@@ -58,7 +58,7 @@ export const wmsFeatureInfo: Operation = async (context, kvp, services) => {
         ? infoPlace(request, { srs: crs.code, projection: null }, subset.gridSet)
         : request;
       if (!here || !isShownAt(subset, here)) return [];
-      return [(await askFeatureInfo(tiles, here)).bytes];
+      return [(await services.queries.askFeatureInfo(tiles, here)).bytes];
     }),
   );
   const bytes = joinFeatureInfo(infoFormat, found.flat());
@@ -156,7 +156,7 @@ function featureCount(kvp: Kvp): number {
 const WMTS_FEATURES = 10;
 
 /** OGC 07-057r7, 7.3: the features at a pixel of a tile, from the layer's source. */
-export const wmtsFeatureInfo: Operation = async (context, kvp, { catalog, areaLimit }) => {
+export const wmtsFeatureInfo: Operation = async (context, kvp, { catalog, areaLimit, queries }) => {
   const bound = requestedLayer(catalog, kvp);
   const { layer } = bound;
   if (!isOpenTo(context, layer)) await requireVisible(context, layer);
@@ -170,7 +170,7 @@ export const wmtsFeatureInfo: Operation = async (context, kvp, { catalog, areaLi
   const i = checkPixel(integer(kvp, 'I'), width, 'PointIJOutOfRange', 'I');
   const j = checkPixel(integer(kvp, 'J'), height, 'PointIJOutOfRange', 'J');
   await areaLimit.requirePixel(context, () => gridSet, place, i, j);
-  const info = await askFeatureInfo(tiles, {
+  const info = await queries.askFeatureInfo(tiles, {
     ...place,
     i,
     j,

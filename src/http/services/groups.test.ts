@@ -68,10 +68,12 @@ describe('a group of layers', () => {
     expect(layersRead()).toEqual(['upper', 'lower']);
     expect(anonymous.headers['cache-control']).toMatch(/private/);
     expect(anonymous.headers.vary).toMatch(/authorization/i);
-    const [secret, unknown] = await Promise.all(
-      ['secret', 'nothing'].map((name) => get(`${MAP}&LAYERS=${name}&STYLES=`)),
-    );
-    expect([secret?.status, unknown?.status]).toEqual([401, 401]);
+    for (const style of ['', 'dark']) {
+      const [secret, unknown] = await Promise.all(
+        ['secret', 'nothing'].map((name) => get(`${MAP}&LAYERS=${name}&STYLES=${style}`)),
+      );
+      expect([secret?.status, unknown?.status]).toEqual([401, 401]);
+    }
     expect((await getAsAdmin(`${MAP}&LAYERS=secret&STYLES=`)).status).toBe(200);
   });
 

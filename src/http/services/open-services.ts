@@ -1,10 +1,12 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { ServiceSettings } from '../../catalog/catalog-entries.ts';
+import { vectorLayersOf } from '../../catalog/vector-layers.ts';
 import type { LayerGroups } from '../../domain/layer.ts';
 import type { NamedArea } from '../../domain/named-area.ts';
 import type { KeyHeader } from '../../domain/surrogate-keys.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Env } from '../../lib/env.ts';
+import { askFeatureInfo, askLegend } from '../../pipeline/feature-info.ts';
 import type { MapComposer } from '../../pipeline/map-composer.ts';
 import type { CachedTile, ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { createAreaLimit } from '../auth/area-limit.ts';
@@ -52,7 +54,8 @@ export function openServices(deps: ServiceDeps) {
   const memory = createTileMemory(catalog, answerAccepted, answerRead);
   const documentOf = createLayerDocuments(roll, () => deps.service.current);
   const screen = createLayerScreen(createLayerRoll(catalog, (layer) => !isPublic(layer)));
-  const shared = { catalog, groups, pipeline, composer, areaLimit, clock, log };
+  const queries = { askFeatureInfo, askLegend, vectorLayersOf };
+  const shared = { catalog, groups, pipeline, composer, queries, areaLimit, clock, log };
   return { ...shared, roll, screen, answerAccepted, ...memory, documentOf };
 }
 

@@ -1,5 +1,4 @@
-import type { BoundLayer, Catalog } from '../../catalog/catalog.ts';
-import { vectorLayersOf } from '../../catalog/vector-layers.ts';
+import type { BoundLayer } from '../../catalog/catalog.ts';
 import { coordsOf } from '../../domain/bounds.ts';
 import type { Format } from '../../domain/format.ts';
 import { type GridSubset, middleTileOf, RETINA_SUFFIX } from '../../domain/grid-subset.ts';
@@ -26,24 +25,25 @@ const PATHS = [
 ];
 
 /** TileJSON 3.0.0, which supports web mercator only; also where GeoWebCache has it. */
-export function tileJsonRoutes(catalog: Pick<Catalog, 'layer'>): readonly Route[] {
+export function tileJsonRoutes(services: Services): readonly Route[] {
   const handler: Handler = async (context) => {
-    const bound = await layerFor(context, catalog, context.param('layer'));
+    const bound = await layerFor(context, services.catalog, context.param('layer'));
     const { extension, style = null } = context.params;
     const format = extension === undefined ? bound.layer.formats[0] : formatNamed(bound.layer, extension);
-    return answerTileJson(context, bound, format, style);
+    return answerTileJson(context, services, bound, format, style);
   };
   return PATHS.map((path) => openRoute(path, handler));
 }
 
 /** `REQUEST=gettilejson&LAYER=…[&STYLE=…]` of a WMTS. */
-export const getTileJson: Operation = async (context, kvp, { catalog }) => {
-  const bound = await layerFor(context, catalog, kvp('LAYER') ?? '');
-  return answerTileJson(context, bound, bound.layer.formats[0], kvp('STYLE'));
+export const getTileJson: Operation = async (context, kvp, services) => {
+  const bound = await layerFor(context, services.catalog, kvp('LAYER') ?? '');
+  return answerTileJson(context, services, bound, bound.layer.formats[0], kvp('STYLE'));
 };
 
 async function answerTileJson(
   context: Context,
+  { queries }: Services,
   bound: BoundLayer,
   format: Format,
   style: string | null,
@@ -53,7 +53,7 @@ async function answerTileJson(
   const styled = style !== null && layer.parameters.some(isStyleFilter);
   const parameters = new Map(styled ? [...inQuery, [STYLES, style]] : inQuery);
   const subset = webMercatorSubset(layer);
-  const vectorLayers = format.kind === 'opaque' ? await vectorLayersOf(bound, context.signal) : null;
+  const vectorLayers = format.kind === 'opaque' ? await queries.vectorLayersOf(bound, context.signal) : null;
   const query = new URLSearchParams([...parameters]).toString();
   const folder = `${context.baseUrl}/tiles/${encodeURIComponent(layer.name)}`;
   const pair = context.key?.pairFor([layer]) ?? '';

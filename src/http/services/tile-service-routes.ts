@@ -52,7 +52,8 @@ export function createTileFinder(deps: ServiceDeps) {
     answerTile: note,
     answerAccepted: note,
     remembering: <Handler>(handler: Handler) => handler,
-    composer: { compose: refuseMap, maskTile: refuseMap },
+    composer: { compose: refuse, maskTile: refuse },
+    queries: { askFeatureInfo: refuse, askLegend: refuse, vectorLayersOf: refuse },
   };
   const router = createRouter([...tileServiceRoutes(services), ...wmsRoutes(services)], deps.prefixes);
 
@@ -73,6 +74,6 @@ export function createTileFinder(deps: ServiceDeps) {
   };
 }
 
-async function refuseMap(): Promise<never> {
+async function refuse(): Promise<never> {
   throw new TilewardenError('request-invalid', 'The address names no tile.');
 }

@@ -341,8 +341,8 @@ export async function requestedMapLayers(
   for (const [index, name] of names.entries()) {
     const style = styles[index] ?? '';
     const members = catalog.layer(name) ? null : membersOf(groups, name);
-    if (members) refuseGroupStyle(name, style);
     const visible = members ? await visibleMembers(context, catalog, members) : [];
+    if (visible.length > 0) refuseGroupStyle(name, style);
     for (const bound of visible) layers.push({ bound, style: '', isMember: true });
     if (visible.length > 0) continue;
     // A group without visible layers is as unknown as a layer.

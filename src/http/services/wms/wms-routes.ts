@@ -3,7 +3,6 @@ import { isTilewardenError, shortened } from '../../../domain/errors.ts';
 import { contentTypeOf, formatOf } from '../../../domain/format.ts';
 import type { Logger } from '../../../lib/logger.ts';
 import { element, writeXml } from '../../../lib/xml/write-xml.ts';
-import { askLegend } from '../../../pipeline/feature-info.ts';
 import { checkMapSize } from '../../../pipeline/map-composer.ts';
 import { createNoticePainter, type NoticePainter } from '../../../pipeline/notice-painter.ts';
 import { cacheControlOf, requireVisible } from '../../auth/layer-visibility.ts';
@@ -74,7 +73,7 @@ const MAX_SIDE = 4096;
 const FORMATS = ['image/png', 'image/jpeg', 'image/gif'];
 
 /** OGC 05-078r4, 12: passed to the layer's source. */
-const getLegendGraphic: Operation = async (context, kvp, { catalog }) => {
+const getLegendGraphic: Operation = async (context, kvp, { catalog, queries }) => {
   const name = required(kvp, 'LAYER');
   const bound = blaming('LayerNotDefined', 'LAYER', () => boundLayer(catalog, name));
   await requireVisible(context, bound.layer);
@@ -86,7 +85,7 @@ const getLegendGraphic: Operation = async (context, kvp, { catalog }) => {
     scale: kvp('SCALE'),
     signal: context.signal,
   };
-  const legend = await askLegend(bound, request);
+  const legend = await queries.askLegend(bound, request);
   return contentResponse(legend.mediaType, legend.bytes, cacheControlOf(bound.layer));
 };
 

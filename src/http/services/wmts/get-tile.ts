@@ -9,6 +9,7 @@ import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import { isOpenTo, requireVisible } from '../../auth/layer-visibility.ts';
 import type { Context } from '../../context.ts';
+import { HttpProblem } from '../../problems.ts';
 import type { Kvp } from '../kvp.ts';
 import { DEFAULT, type Dimension, dimensionsOf, isStyleFilter } from '../layer-facts.ts';
 import type { Operation } from '../open-services.ts';
@@ -130,25 +131,23 @@ export function pathDimensions(layer: Layer): readonly Dimension[] {
   return all.length > MAX_IN_PATH ? [] : all;
 }
 
-/** Null: it is not the address of a tile or of feature information. */
-export function readLongPath(context: Context, catalog: Pick<Catalog, 'layer'>): Kvp | null {
+/** The parts of an address of a tile or of feature information. Callers must be allowed to see the layer. */
+export function readLongPath(context: Context, layer: Layer): Kvp {
   const segments = Object.values(context.params);
-  const layer = catalog.layer(segments[0] ?? '')?.layer;
   const names = namesFor(segments, layer);
-  if (!names) return null;
+  if (!names) throw new HttpProblem('path-unknown', 'There is nothing at this address.');
   const inPath = new Map(names.map((name, index) => [name, segments[index] ?? '']));
   const inQuery = readPairs(context);
   return (name) => inPath.get(name) ?? inQuery(name);
 }
 
-function namesFor(segments: readonly string[], layer: Layer | undefined): readonly string[] | null {
-  const dimensions = layer ? pathDimensions(layer).map(({ name }) => name) : [];
+function namesFor(segments: readonly string[], layer: Layer): readonly string[] | null {
+  const dimensions = pathDimensions(layer).map(({ name }) => name);
   const heads = [['LAYER', 'STYLE', ...dimensions], ['LAYER', 'STYLE'], ['LAYER']];
   const ends = [PLACE, [...PLACE, ...PIXEL]];
   const forms = heads.flatMap((head) => ends.map((end) => ({ head, names: [...head, ...end] })));
   const fitting = forms.filter(({ names }) => names.length === segments.length);
   const isGridSet = (name = '') =>
-    layer !== undefined &&
     everySubset(layer).some(({ gridSet }) => gridSet.name === name || gridSet.aliases.includes(name));
   return (fitting.find(({ head }) => isGridSet(segments[head.length])) ?? fitting.at(-1))?.names ?? null;
 }

@@ -1,7 +1,6 @@
 import { shortened } from '../../../domain/errors.ts';
-import { requireVisible } from '../../auth/layer-visibility.ts';
+import { isOpenTo, requireVisible } from '../../auth/layer-visibility.ts';
 import type { Context } from '../../context.ts';
-import { HttpProblem } from '../../problems.ts';
 import { type Handler, openRoute, type Route, tileRoute } from '../../route.ts';
 import { wmtsFeatureInfo } from '../feature-info.ts';
 import { type Kvp, kvpRoutes, pairsOf } from '../kvp.ts';
@@ -45,8 +44,9 @@ export function wmtsRoutes(deps: Services): readonly Route[] {
   const tile = deps.remembering(async (context) => getTile(context, readPath(context), deps));
   const info: Handler = async (context) => wmtsFeatureInfo(context, infoPairs(readPath(context)), deps);
   const long = deps.remembering(async (context) => {
-    const kvp = readLongPath(context, deps.catalog);
-    if (!kvp) throw new HttpProblem('path-unknown', 'There is nothing at this address.');
+    const { layer } = requestedLayer(deps.catalog, () => context.param('segment0'));
+    if (!isOpenTo(context, layer)) await requireVisible(context, layer);
+    const kvp = readLongPath(context, layer);
     return kvp('I') === null ? getTile(context, kvp, deps) : wmtsFeatureInfo(context, infoPairs(kvp), deps);
   });
   return [
