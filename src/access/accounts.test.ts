@@ -147,6 +147,14 @@ describe('a user', () => {
     });
   });
 
+  it('names longer than any user name count as one account, so that none is kept', async () => {
+    const { authenticator } = await openTestAccounts(createVirtualClock());
+    const guess = (n: number) =>
+      authenticator.byPassword(`${'x'.repeat(64)}${n}`, 'guess', `10.0.0.${n % 5}`);
+    for (let n = 0; n < 10; n++) expect(await guess(n)).toBeNull();
+    await expect(guess(10)).rejects.toMatchObject({ code: 'attempts-throttled' });
+  });
+
   it('failed logins are in the audit log, without the name that was typed', async () => {
     const { users, authenticator, audit } = await openTestAccounts();
     await users.add(MARY);

@@ -13,7 +13,7 @@ import type { OidcProvider } from './oidc-provider.ts';
 import type { PasswordHasher } from './password-hasher.ts';
 import type { SessionStore } from './session-store.ts';
 import type { ApiToken, TokenStore } from './token-store.ts';
-import type { User } from './user.ts';
+import { MAX_USER_NAME_LENGTH, type User } from './user.ts';
 import type { StoredUser, UserStore } from './user-store.ts';
 
 export interface Presented {
@@ -104,8 +104,10 @@ export class Authenticator {
   }
 
   /** Throws `attempts-throttled`. Takes as long for an unknown user. */
-  async byPassword(name: string, password: string, address: string): Promise<Caller | null> {
+  async byPassword(typed: string, password: string, address: string): Promise<Caller | null> {
     if (password.length > MAX_PASSWORD_LENGTH) return null;
+    // Throttles keep names in memory: all that are too long for a user count as one.
+    const name = typed.length > MAX_USER_NAME_LENGTH ? '' : typed;
     const { cache, throttle, users } = this.#deps;
     const remembered = await this.#remembered(name, password, address);
     if (remembered) return this.#byMatch(remembered);

@@ -26,6 +26,7 @@ export type UserChanges = {
   readonly [Field in 'password' | 'role' | 'layers' | 'areas']?: UserDraft[Field] | undefined;
 };
 
+export const MAX_USER_NAME_LENGTH = 64;
 /** RFC 7617, 2: no colon in a user's name. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
 const MAX_PATTERNS = 100;
