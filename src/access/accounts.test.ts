@@ -28,6 +28,13 @@ describe('a user', () => {
     expect(await authenticator.authenticate(shows(basic('Mary', GOOD_PASSWORD)))).toBeNull();
   });
 
+  it('a user signs in over Basic with a password of three parts with dots', async () => {
+    const { users, authenticator } = await openTestAccounts();
+    await users.add({ ...MARY, password: 'blue.tiger.mountain42' });
+    expect(await authenticator.authenticate(shows(basic('mary', 'blue.tiger.mountain42')))).not.toBeNull();
+    expect(weaknessOf('eyJhbGciOiJub25lIn0.e30.', 'mary')).toMatch(/looks like/);
+  });
+
   it.each([
     null,
     '',

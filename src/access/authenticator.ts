@@ -9,7 +9,7 @@ import { accountOf, type Caller, type ExternalIdentity } from './caller.ts';
 import { identityOf, type ProxyHeaders, proxyIdentity, type RightsToday, roleMissing } from './claims.ts';
 import type { ExternalAccounts } from './external-accounts.ts';
 import type { Attempt, LoginThrottle } from './login-throttle.ts';
-import type { OidcProvider } from './oidc-provider.ts';
+import { isJwt, type OidcProvider } from './oidc-provider.ts';
 import type { PasswordHasher } from './password-hasher.ts';
 import type { SessionStore } from './session-store.ts';
 import type { ApiToken, TokenStore } from './token-store.ts';
@@ -66,7 +66,7 @@ export class Authenticator {
     const credentials = readAuthorization(authorization);
     if (!credentials) return null;
     const { name, secret } = credentials;
-    if (isJwtShaped(secret)) return this.#byJwt(secret, address);
+    if (isJwt(secret)) return this.#byJwt(secret, address);
     if (name === null || isTokenShaped(secret)) return this.#byToken(secret, address);
     return this.byPassword(name, secret, address);
   }
@@ -98,8 +98,7 @@ export class Authenticator {
     const credentials = readAuthorization(authorization);
     if (!credentials) return true;
     const { name, secret } = credentials;
-    if (isTokenShaped(secret)) return true;
-    if (isJwtShaped(secret) && this.#deps.oidc?.isAddressed(secret)) return true;
+    if (isTokenShaped(secret) || this.#deps.oidc?.isAddressed(secret)) return true;
     return name !== null && (await this.#deps.users.find(name)) !== null;
   }
 
@@ -245,11 +244,6 @@ interface Authorization {
   /** Null: a bearer token. */
   readonly name: string | null;
   readonly secret: string;
-}
-
-/** RFC 7515, 7.1: three parts in base64url. */
-function isJwtShaped(text: string): boolean {
-  return /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text);
 }
 
 /** Tokens of some issuers list hundreds of groups. */

@@ -3,6 +3,7 @@ import { isoTime } from '../lib/clock.ts';
 import { trimEndOf } from '../lib/scan-text.ts';
 import { isTokenShaped } from './api-token.ts';
 import { mayWorkOnAll, type Role } from './caller.ts';
+import { isJwt } from './oidc-provider.ts';
 
 export interface User {
   readonly name: string;
@@ -105,7 +106,8 @@ export function weaknessOf(password: string, userName: string): string | null {
   if (isKnownToAll(password, userName)) return 'This password is too common.';
   // biome-ignore lint/suspicious/noControlCharactersInRegex: RFC 7617, 2: no control characters in a password
   if (/[\u0000-\u001f\u007f]/.test(password)) return 'A password must not contain control characters.';
-  if (isTokenShaped(password)) return 'This looks like an API token; choose something else as a password.';
+  if (isTokenShaped(password) || isJwt(password))
+    return 'This looks like a token; choose something else as a password.';
   return null;
 }
 
