@@ -56,10 +56,8 @@ export function createTokenStore(
       const token = await database.transaction(LOCK, async (query) => {
         if (!(await mayOwn(query, createdBy, account)))
           throw new TilewardenError('account-conflict', `${createdBy} is no longer an administrator.`);
-        const { count } = await query
-          .selectFrom('tokens')
-          .select(({ fn }) => fn.countAll<number>().as('count'))
-          .executeTakeFirstOrThrow();
+        const all = query.selectFrom('tokens').select(({ fn }) => fn.countAll<number>().as('count'));
+        const { count } = await all.executeTakeFirstOrThrow();
         if (count >= MAX_TOKENS) throw new TilewardenError('account-conflict', 'There are too many tokens.');
         return tokenOf(await query.insertInto('tokens').values(row).returningAll().executeTakeFirstOrThrow());
       });

@@ -83,20 +83,11 @@ const MIN_PASSWORD_LENGTH = 12;
 const MAX_PASSWORD_LENGTH = 256;
 
 /** Default passwords of similar servers, and the most common ones. */
-const COMMON_PASSWORDS = new Set([
-  'secured',
-  'geoserver',
-  'geowebcache',
-  'tilewarden',
-  'admin',
-  'administrator',
-  'password',
-  'passw0rd',
-  'changeme',
-  'letmein',
-  'qwertz',
-  'qwerty',
-]);
+const COMMON_PASSWORDS = new Set(
+  'secured geoserver geowebcache tilewarden admin administrator password passw0rd changeme letmein qwertz qwerty'.split(
+    ' ',
+  ),
+);
 
 /** Why a password is refused; null: it is accepted. */
 export function weaknessOf(password: string, userName: string): string | null {
