@@ -28,6 +28,13 @@ describe('a user', () => {
     expect(await authenticator.authenticate(shows(basic('Mary', GOOD_PASSWORD)))).toBeNull();
   });
 
+  it('a user signs in over Basic with a password of three parts with dots', async () => {
+    const { users, authenticator } = await openTestAccounts();
+    await users.add({ ...MARY, password: 'blue.tiger.mountain42' });
+    expect(await authenticator.authenticate(shows(basic('mary', 'blue.tiger.mountain42')))).not.toBeNull();
+    expect(weaknessOf('eyJhbGciOiJub25lIn0.e30.', 'mary')).toMatch(/looks like/);
+  });
+
   it.each([
     null,
     '',
@@ -75,7 +82,8 @@ describe('a user', () => {
 
   it('a removed user cannot sign in, and their tokens and sessions end', async () => {
     const { users, tokens, sessions, authenticator } = await openTestAccounts();
-    const session = await sessions.begin(await users.add(MARY));
+    await users.add({ ...MARY, name: 'anna', role: 'admin', layers: ['*'] });
+    const session = await sessions.begin(await users.add({ ...MARY, role: 'admin', layers: ['*'] }));
     const { secret } = await tokens.create(
       { name: 'cron', role: 'viewer', layers: ['*'], expiresAt: null },
       'mary',
@@ -87,7 +95,7 @@ describe('a user', () => {
     expect(await authenticator.authenticate(shows(`Bearer ${secret}`))).toBeNull();
   });
 
-  it('a user who is no longer an administrator has no tokens left, nor any made by means of them', async () => {
+  it('a user who is no longer an administrator has no tokens left, and creates none', async () => {
     const { users, tokens, authenticator } = await openTestAccounts();
     await users.add({ ...MARY, role: 'admin', layers: ['*'] });
     await users.add({ ...MARY, name: 'anna', role: 'admin', layers: ['*'] });
@@ -98,6 +106,11 @@ describe('a user', () => {
     expect(await tokens.list()).toHaveLength(1);
     await users.change('mary', { role: 'viewer' });
     expect(await tokens.list()).toEqual([]);
+    const refused = { code: 'account-conflict' };
+    await expect(tokens.create(draft, 'mary')).rejects.toMatchObject(refused);
+    await users.remove('mary');
+    await expect(tokens.create(draft, 'mary')).rejects.toMatchObject(refused);
+    await expect(tokens.create(draft, 'mary', 'proxy:mary')).rejects.toMatchObject(refused);
   });
 
   it('a user is not created twice, without a name, or with a common password', async () => {
@@ -147,6 +160,14 @@ describe('a user', () => {
     });
   });
 
+  it('names longer than any user name count as one account, so that none is kept', async () => {
+    const { authenticator } = await openTestAccounts(createVirtualClock());
+    const guess = (n: number) =>
+      authenticator.byPassword(`${'x'.repeat(64)}${n}`, 'guess', `10.0.0.${n % 5}`);
+    for (let n = 0; n < 10; n++) expect(await guess(n)).toBeNull();
+    await expect(guess(10)).rejects.toMatchObject({ code: 'attempts-throttled' });
+  });
+
   it('failed logins are in the audit log, without the name that was typed', async () => {
     const { users, authenticator, audit } = await openTestAccounts();
     await users.add(MARY);
@@ -167,12 +188,12 @@ describe('a token', () => {
 
   it('a token lets a script in as Bearer and as a Basic password', async () => {
     const { tokens, authenticator } = await openTestAccounts();
-    const { secret, token } = await tokens.create(CRON, 'admin');
+    const { secret, token } = await tokens.create(CRON, 'console:root');
     const caller = {
       name: 'token:cron',
       role: 'operator',
       layers: ['a', 'b*'],
-      owner: 'admin',
+      owner: 'console:root',
       via: 'token',
       tokenId: token.id,
     };
@@ -183,7 +204,7 @@ describe('a token', () => {
 
   it('a token works on the layers that it names, not on those whose names begin like them', async () => {
     const { tokens, authenticator } = await openTestAccounts();
-    const { secret } = await tokens.create(CRON, 'admin');
+    const { secret } = await tokens.create(CRON, 'console:root');
     const caller = await authenticator.authenticate(shows(`Bearer ${secret}`));
     if (!caller) throw new Error('it was not let in');
     const layers = ['a', 'b', 'bc', 'ab', 'a*', 'A', ''].filter((layer) => mayWorkOn(caller, layer));
@@ -192,7 +213,7 @@ describe('a token', () => {
 
   it('a token is stored nowhere', async () => {
     const { tokens, database, folder } = await openTestAccounts();
-    const { secret } = await tokens.create(CRON, 'admin');
+    const { secret } = await tokens.create(CRON, 'console:root');
     const rows = await database.query.selectFrom('tokens').selectAll().execute();
     expect(JSON.stringify(rows)).not.toContain(secret.slice(3));
     expect(readFileSync(`${folder}/tilewarden.db-wal`).includes(secret.slice(3))).toBe(false);
@@ -201,8 +222,8 @@ describe('a token', () => {
   it('a token ends with its time, or when it is revoked', async () => {
     const clock = createVirtualClock();
     const { tokens, authenticator } = await openTestAccounts(clock);
-    const short = await tokens.create({ ...CRON, expiresAt: clock.now() + MINUTE }, 'admin');
-    const long = await tokens.create(CRON, 'admin');
+    const short = await tokens.create({ ...CRON, expiresAt: clock.now() + MINUTE }, 'console:root');
+    const long = await tokens.create(CRON, 'console:root');
     clock.advance(MINUTE);
     expect(await authenticator.authenticate(shows(`Bearer ${short.secret}`))).toBeNull();
     expect(await authenticator.authenticate(shows(`Bearer ${long.secret}`))).not.toBeNull();
@@ -213,14 +234,14 @@ describe('a token', () => {
 
   it('a token that would have expired already is not created', async () => {
     const { tokens } = await openTestAccounts();
-    await expect(tokens.create({ ...CRON, expiresAt: 0 }, 'admin')).rejects.toMatchObject({
+    await expect(tokens.create({ ...CRON, expiresAt: 0 }, 'console:root')).rejects.toMatchObject({
       code: 'request-invalid',
     });
   });
 
   it('a token shows when it was last used', async () => {
     const { tokens, authenticator } = await openTestAccounts();
-    const { secret } = await tokens.create(CRON, 'admin');
+    const { secret } = await tokens.create(CRON, 'console:root');
     await authenticator.authenticate(shows(`Bearer ${secret}`));
     await expect.poll(async () => (await tokens.list())[0]?.lastUsedAt).toBeGreaterThan(0);
   });

@@ -9,11 +9,11 @@ import { accountOf, type Caller, type ExternalIdentity } from './caller.ts';
 import { identityOf, type ProxyHeaders, proxyIdentity, type RightsToday, roleMissing } from './claims.ts';
 import type { ExternalAccounts } from './external-accounts.ts';
 import type { Attempt, LoginThrottle } from './login-throttle.ts';
-import type { OidcProvider } from './oidc-provider.ts';
+import { isJwt, type OidcProvider } from './oidc-provider.ts';
 import type { PasswordHasher } from './password-hasher.ts';
 import type { SessionStore } from './session-store.ts';
 import type { ApiToken, TokenStore } from './token-store.ts';
-import type { User } from './user.ts';
+import { MAX_USER_NAME_LENGTH, type User } from './user.ts';
 import type { StoredUser, UserStore } from './user-store.ts';
 
 export interface Presented {
@@ -66,7 +66,7 @@ export class Authenticator {
     const credentials = readAuthorization(authorization);
     if (!credentials) return null;
     const { name, secret } = credentials;
-    if (isJwtShaped(secret)) return this.#byJwt(secret, address);
+    if (isJwt(secret)) return this.#byJwt(secret, address);
     if (name === null || isTokenShaped(secret)) return this.#byToken(secret, address);
     return this.byPassword(name, secret, address);
   }
@@ -98,14 +98,15 @@ export class Authenticator {
     const credentials = readAuthorization(authorization);
     if (!credentials) return true;
     const { name, secret } = credentials;
-    if (isTokenShaped(secret)) return true;
-    if (isJwtShaped(secret) && this.#deps.oidc?.isAddressed(secret)) return true;
+    if (isTokenShaped(secret) || this.#deps.oidc?.isAddressed(secret)) return true;
     return name !== null && (await this.#deps.users.find(name)) !== null;
   }
 
   /** Throws `attempts-throttled`. Takes as long for an unknown user. */
-  async byPassword(name: string, password: string, address: string): Promise<Caller | null> {
+  async byPassword(typed: string, password: string, address: string): Promise<Caller | null> {
     if (password.length > MAX_PASSWORD_LENGTH) return null;
+    // Throttles keep names in memory: all that are too long for a user count as one.
+    const name = typed.length > MAX_USER_NAME_LENGTH ? '' : typed;
     const { cache, throttle, users } = this.#deps;
     const remembered = await this.#remembered(name, password, address);
     if (remembered) return this.#byMatch(remembered);
@@ -243,11 +244,6 @@ interface Authorization {
   /** Null: a bearer token. */
   readonly name: string | null;
   readonly secret: string;
-}
-
-/** RFC 7515, 7.1: three parts in base64url. */
-function isJwtShaped(text: string): boolean {
-  return /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text);
 }
 
 /** Tokens of some issuers list hundreds of groups. */

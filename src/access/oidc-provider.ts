@@ -267,6 +267,11 @@ export function createOidcProvider(
   };
 }
 
+/** RFC 7515, 7.1: three parts in base64url, the first an object with `alg`. Passwords may have dots too. */
+export function isJwt(text: string): boolean {
+  return /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text) && 'alg' in tokenPart(text, 0);
+}
+
 /** A token with another algorithm is refused without a request to the issuer. */
 function isSignedAsAllowed(token: string): boolean {
   return ALGORITHMS.includes(String(tokenPart(token, 0).alg));

@@ -1,4 +1,4 @@
-import type { Database } from '../db/database.ts';
+import type { Database, Statements } from '../db/database.ts';
 import type { RowOf } from '../db/schema.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -37,7 +37,7 @@ export function createTokenStore(
   isAdministrator: (account: string) => Promise<boolean>,
 ) {
   return {
-    /** Returns the secret, which is not stored. Throws `request-invalid` or `account-conflict`. */
+    /** Returns the secret, which is not stored. Throws `request-invalid`, or `account-conflict`, for a former administrator too. */
     async create(draft: TokenDraft, createdBy: string, account: string | null = null) {
       const [now, secret] = [clock.now(), createTokenSecret()];
       const { name, role, layers, expiresAt } = draft;
@@ -54,10 +54,10 @@ export function createTokenStore(
         expires_at: expiresAt,
       };
       const token = await database.transaction(LOCK, async (query) => {
-        const { count } = await query
-          .selectFrom('tokens')
-          .select(({ fn }) => fn.countAll<number>().as('count'))
-          .executeTakeFirstOrThrow();
+        if (!(await mayOwn(query, createdBy, account)))
+          throw new TilewardenError('account-conflict', `${createdBy} is no longer an administrator.`);
+        const all = query.selectFrom('tokens').select(({ fn }) => fn.countAll<number>().as('count'));
+        const { count } = await all.executeTakeFirstOrThrow();
         if (count >= MAX_TOKENS) throw new TilewardenError('account-conflict', 'There are too many tokens.');
         return tokenOf(await query.insertInto('tokens').values(row).returningAll().executeTakeFirstOrThrow());
       });
@@ -94,6 +94,17 @@ export function createTokenStore(
       );
     },
   };
+}
+
+/**
+ * Under the lock of removal and demotion, which revoke tokens: none is created afterwards. No user's name has a colon;
+ * an owner with one is the console, or a server without accounts.
+ */
+async function mayOwn(query: Statements, name: string, account: string | null): Promise<boolean> {
+  const user = query.selectFrom('users').select('name').where('name', '=', name).where('role', '=', 'admin');
+  if (account === null) return name.includes(':') || (await user.executeTakeFirst()) !== undefined;
+  const external = query.selectFrom('external_accounts').select('id').where('account', '=', account);
+  return (await external.executeTakeFirst()) !== undefined;
 }
 
 function tokenOf(row: RowOf<'tokens'>): ApiToken {

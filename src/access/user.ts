@@ -3,6 +3,7 @@ import { isoTime } from '../lib/clock.ts';
 import { trimEndOf } from '../lib/scan-text.ts';
 import { isTokenShaped } from './api-token.ts';
 import { mayWorkOnAll, type Role } from './caller.ts';
+import { isJwt } from './oidc-provider.ts';
 
 export interface User {
   readonly name: string;
@@ -26,6 +27,7 @@ export type UserChanges = {
   readonly [Field in 'password' | 'role' | 'layers' | 'areas']?: UserDraft[Field] | undefined;
 };
 
+export const MAX_USER_NAME_LENGTH = 64;
 /** RFC 7617, 2: no colon in a user's name. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
 const MAX_PATTERNS = 100;
@@ -81,20 +83,11 @@ const MIN_PASSWORD_LENGTH = 12;
 const MAX_PASSWORD_LENGTH = 256;
 
 /** Default passwords of similar servers, and the most common ones. */
-const COMMON_PASSWORDS = new Set([
-  'secured',
-  'geoserver',
-  'geowebcache',
-  'tilewarden',
-  'admin',
-  'administrator',
-  'password',
-  'passw0rd',
-  'changeme',
-  'letmein',
-  'qwertz',
-  'qwerty',
-]);
+const COMMON_PASSWORDS = new Set(
+  'secured geoserver geowebcache tilewarden admin administrator password passw0rd changeme letmein qwertz qwerty'.split(
+    ' ',
+  ),
+);
 
 /** Why a password is refused; null: it is accepted. */
 export function weaknessOf(password: string, userName: string): string | null {
@@ -104,7 +97,8 @@ export function weaknessOf(password: string, userName: string): string | null {
   if (isKnownToAll(password, userName)) return 'This password is too common.';
   // biome-ignore lint/suspicious/noControlCharactersInRegex: RFC 7617, 2: no control characters in a password
   if (/[\u0000-\u001f\u007f]/.test(password)) return 'A password must not contain control characters.';
-  if (isTokenShaped(password)) return 'This looks like an API token; choose something else as a password.';
+  if (isTokenShaped(password) || isJwt(password))
+    return 'This looks like a token; choose something else as a password.';
   return null;
 }
 

@@ -95,6 +95,7 @@ describe('the access log', () => {
       '/a?KEY=***&authkey=***&access_token=***&code=***&state=***&keys=3',
     ],
     ['/a?k%65y=x', '/a?k%65y=***'],
+    ['/api/v1/preview/map?document=%7B%22url%22%3A1%7D&zoom=2', '/api/v1/preview/map?document=***&zoom=2'],
     ['/a?b#access_token=x', '/a?b#access_token=***'],
     ['/a?key=x=y', '/a?key=***'],
     ['/login?return=%2Fb%3Fa%3D1%26key%3Dx', '/login?return=%2Fb%3Fa%3D1%26key%3D***'],

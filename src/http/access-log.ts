@@ -115,7 +115,7 @@ function escaped(text: string): string {
   return text.replaceAll(/["\\]|[^\x20-\x7e]/gu, bytesOf);
 }
 
-const SECRETS: ReadonlySet<string> = new Set(['key', 'authkey', 'access_token', 'code', 'state']);
+const SECRETS: ReadonlySet<string> = new Set(['key', 'authkey', 'access_token', 'code', 'state', 'document']);
 
 /** Masks the values of parameters that may be secrets, and drops the user and password before the host. */
 export function withoutSecrets(address: string, depth = 0): string {

@@ -116,6 +116,9 @@ describe('a server without accounts', () => {
   it('a server started with --no-auth needs no sign-in and creates no password', async () => {
     const server = await openServer({ flags: { 'no-auth': 'true' } });
     expect((await fetch(`${server.url}/api/v1/tasks`)).status).toBe(200);
+    const body = JSON.stringify({ name: 'cron', role: 'admin' });
+    const headers = { 'content-type': 'application/json' };
+    expect((await fetch(`${server.url}/api/v1/tokens`, { method: 'POST', headers, body })).status).toBe(201);
     expect(existsSync(join(server.data, 'initial-admin-password'))).toBe(false);
     await server.stop();
   });

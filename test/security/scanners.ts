@@ -25,6 +25,7 @@ import { returnPath } from '../../src/http/api/oidc-login.ts';
 import { checkBody, readJson, readQuery } from '../../src/http/api/read-body.ts';
 import { loginBody } from '../../src/http/api/session.ts';
 import { isLoopbackHost } from '../../src/http/auth/peer.ts';
+import { presentedKeyOf } from '../../src/http/auth/reader-key.ts';
 import { readSeedForm, readSeedRequest } from '../../src/http/gwc/seed-request.ts';
 import { DEFAULT_LIMITS } from '../../src/http/limits.ts';
 import { readKvp } from '../../src/http/services/kvp.ts';
@@ -178,6 +179,13 @@ const TIMES: Scanner['texts'] = {
   periods: (length) => `P${'1Y'.repeat(length / 2)}`,
 };
 
+const KEYS: Scanner['texts'] = {
+  ...FIELDS,
+  'keys after a text': (length) => `${'a'.repeat(length / 2)}${'&key='.repeat(length / 10)}`,
+  'marks before a key': (length) => `${'?key'.repeat(length / 8)}${'?key='.repeat(length / 10)}`,
+};
+const requestFor = (query: string) => ({ url: `/tiles?${query}`, headers: {} }) as never;
+
 export function createScanners(): readonly Scanner[] {
   const app = createTestApp();
   const applier = applierOfChanges();
@@ -226,6 +234,12 @@ export function createScanners(): readonly Scanner[] {
     body('a signature', (sent) => isSigned('secret', sent, () => sent.toString('latin1', 0, headerSize), 0)),
     text('an address', addressLength, (path) => app.request('GET', `/${encodeURI(path)}`)),
     text('a query', addressLength, (query) => readQuery({ query } as never, loginBody as never), FIELDS),
+    text(
+      'keys of an address',
+      64 * KIB,
+      (query) => presentedKeyOf(requestFor(query), () => ({ key: null })),
+      KEYS,
+    ),
     text('the query of a map service', addressLength, (query) => readKvp(query)('LAYERS'), FIELDS),
     text('a parameter', addressLength, (value) => selectParameters(filters, new Map([['P1', value]]))),
     text('an instant', addressLength, (value) => [readInstant(value), readPeriod(value)], TIMES),

@@ -372,5 +372,7 @@ it('a caller is authenticated before the allowed methods of a path are shown', a
     expect((await app.request(method, '/api/v1/session')).status).toBe(401);
   }
   expect((await send('PUT', '/api/v1/session', {})).status).toBe(405);
-  expect((await send('POST', '/api/v1/session', {}, {})).status).toBe(400);
+  const tooLong = { name: 'x'.repeat(65), password: 'x' };
+  for (const body of [{}, tooLong])
+    expect((await send('POST', '/api/v1/session', body, {})).status).toBe(400);
 });

@@ -178,8 +178,9 @@ export async function listTokens(_: Call, { accounts }: ApiDeps) {
 }
 
 export async function createToken(call: Call<{ body: typeof tokenBody }>, { accounts }: ApiDeps) {
-  const { external, ownerAccount = null } = call.caller;
-  if (external) await accounts.externals.remember(external);
+  const { external, ownerAccount = null, via } = call.caller;
+  // The account of a session is stored already, unless it has been removed since.
+  if (external && via !== 'oidc') await accounts.externals.remember(external);
   const owner = external ? externalAccount(external) : ownerAccount;
   const { token, secret } = await accounts.tokens.create(call.body, tokenOwner(call.caller), owner);
   return createdCredential(call, 'token', credentialDocument(token), secret);
@@ -218,7 +219,7 @@ function createdCredential(
 /** A token that was created with another token belongs to the same user, and is removed with that user. */
 function tokenOwner({ external, via, owner, name }: Caller): string {
   // `via` distinguishes the account from a local user of the same name.
-  return external ? `${via}:${name}` : (owner ?? name);
+  return external || via === 'machine' ? `${via}:${name}` : (owner ?? name);
 }
 
 function credentialDocument({ createdAt, expiresAt, lastUsedAt, ...shown }: ApiToken | ReaderKey) {

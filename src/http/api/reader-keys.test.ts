@@ -319,6 +319,11 @@ describe('keys for readers', () => {
     expect((await app.request('OPTIONS', '/tiles/ours/0/0/0.png')).status).toBe(405);
   });
 
+  it('no reader key is read in an address that is too long', async () => {
+    const { get } = await open();
+    expect((await get(`/tiles/ours/0/0/0.png?${'a'.repeat(8192)}&key=wrong`)).status).toBe(414);
+  });
+
   it('only administrators see, create and delete reader keys', async () => {
     const { send, accounts } = await open();
     for (const role of ['viewer', 'operator'] as const) {

@@ -1,14 +1,14 @@
 /** Sign-in and sign-out with a password, the caller's own account, and its password. */
 import { z } from 'zod';
 import { accountOf, type Caller } from '../../access/caller.ts';
-import type { User } from '../../access/user.ts';
+import { MAX_USER_NAME_LENGTH, type User } from '../../access/user.ts';
 import { readSessionCookie, sessionCookie } from '../auth/access.ts';
 import type { Context } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import { jsonResponse } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 
-export const loginBody = z.strictObject({ name: z.string(), password: z.string() });
+export const loginBody = z.strictObject({ name: z.string().max(MAX_USER_NAME_LENGTH), password: z.string() });
 export const newPasswordBody = z.strictObject({ current: z.string(), password: z.string() });
 
 /** For pages, which show a sign-in form if `caller` is null; `/api/v1/me` would be a 401. */

@@ -54,6 +54,7 @@ describe('a reader key on a kept connection', () => {
     expect(ask(`/a?key=${other}`)).toMatchObject({ opens: false });
     expect(ask(`/a?key=${other}&key=${secret}`)).toMatchObject({ opens: false });
     expect(ask(`/a?x?key=${secret}`)).toEqual({ url: '/a?x', opens: true });
+    expect(ask(`/a?x?key=${secret}&b=1&KEY=${secret}&?b`)).toEqual({ url: '/a?x&b=1&?b', opens: true });
     expect(ask('/a')).toBeNull();
   });
 

@@ -9,7 +9,9 @@ import type { TrustsProxy } from './peer.ts';
 import { sourceAddress } from './request-checks.ts';
 
 const HEADER = 'x-api-key';
-const IN_ADDRESS = /[?&](key|authkey|access_token)=([^&]*)/i;
+const IN_ADDRESS = /[?&](key|authkey|access_token)=/i;
+/** In a pair of the query; some clients begin theirs with a second question mark. */
+const IN_PAIR = /(?:^|\?)(key|authkey|access_token)=(.*)/is;
 const KEY_NAMES: ReadonlySet<string> = new Set(['KEY', 'AUTHKEY', 'ACCESS_TOKEN']);
 
 export function isKeyName(name: string): boolean {
@@ -98,25 +100,19 @@ export function presentedKeyOf(
   }
   let bare = url;
   const candidates: Candidate[] = [];
-  for (let match = mark < 0 ? null : IN_ADDRESS.exec(bare); match; match = IN_ADDRESS.exec(bare)) {
-    const [whole, name = '', value = ''] = match;
-    candidates.push({
-      pair: whole.slice(1),
-      name: name.toUpperCase(),
-      secret: decodeUriPart(value, ''),
-      held: null,
-    });
-    bare = without(bare, match.index, whole.length);
+  if (mark >= 0 && IN_ADDRESS.test(url)) {
+    const take = (_: string, name: string, value: string) => {
+      const secret = decodeUriPart(value, '');
+      candidates.push({ pair: `${name}=${value}`, name: name.toUpperCase(), secret, held: null });
+      return '';
+    };
+    const pairs = url.slice(mark + 1).split('&');
+    const query = pairs.map((pair) => pair.replace(IN_PAIR, take)).filter(Boolean);
+    bare = [url.slice(0, mark), query.join('&')].filter(Boolean).join('?');
   }
   if (inHeader !== undefined)
     candidates.push({ pair: null, name: HEADER, secret: String(inHeader), held: null });
   return candidates.length === 0 ? null : new PresentedKey(bare, candidates);
-}
-
-function without(url: string, start: number, length: number): string {
-  const rest = url.slice(start + length);
-  if (rest === '') return url.slice(0, start);
-  return `${url.slice(0, start)}${url[start]}${rest.slice(1)}`;
 }
 
 /** For a layer that the key does not open: the same whether or not it exists. */
@@ -240,10 +236,8 @@ function keyed(path: string, pair: string, ampersand: string): string {
 
 const PREFLIGHT: readonly string[] = [
   ...['Access-Control-Allow-Methods', 'GET, HEAD, POST'],
-  ...[
-    'Access-Control-Allow-Headers',
-    'X-Api-Key, Content-Type, If-None-Match, If-Modified-Since, Authorization',
-  ],
+  'Access-Control-Allow-Headers',
+  'X-Api-Key, Content-Type, If-None-Match, If-Modified-Since, Authorization',
   ...['Access-Control-Max-Age', '86400'],
 ];
 

@@ -123,7 +123,7 @@ export function createDispatcher(options: DispatcherOptions) {
   /** Routes that accept reader keys are matched without the key in the address; others ignore keys. */
   function targetOf(request: RequestHead): { readonly match: Match; readonly key: PresentedKey | null } {
     const { method = '', url = '' } = request;
-    const key = keyCheck && presentedKeyOf(request, connectionOf);
+    const key = url.length > limits.addressLength ? null : keyCheck && presentedKeyOf(request, connectionOf);
     const match = router.match(method, key?.url ?? url);
     if (!key || match.route?.sharing === 'anyone' || match.route?.takesKey) return { match, key };
     return { match: key.url === url ? match : router.match(method, url), key: null };
