@@ -139,12 +139,16 @@ export function createAreaPoll(options: AreaWatchOptions) {
 
   return async (): Promise<void> => {
     await forgetUnused();
+    const failures: unknown[] = [];
     for (const area of areas.byName.values()) {
       if (!area.source || clock.monotonic() < (due.get(area.digest) ?? 0)) continue;
-      const every = 'every' in area.source ? 1000 * area.source.every : FILE_INTERVAL_MS;
-      due.set(area.digest, clock.monotonic() + every);
-      await readShape(area);
+      const next = clock.monotonic() + ('every' in area.source ? 1000 * area.source.every : FILE_INTERVAL_MS);
+      await readShape(area).then(
+        () => due.set(area.digest, next),
+        (error: unknown) => failures.push(error),
+      );
     }
+    if (failures.length > 0) throw failures[0];
   };
 }
 
