@@ -40,7 +40,7 @@ async function openPoll(names: readonly string[], every: number, errors: Error[]
   const declared = new Map(
     names.map((name) => [
       name,
-      createReadArea(name, 4326, { url, query: `select geom from ${name}`, every }),
+      createReadArea(name, 4326, { url, query: `select geom from ${name.split(' ', 1)}`, every }),
     ]),
   );
   const entries = createCatalogEntries(database, clock);
@@ -125,4 +125,10 @@ it('an area whose tiles could not be marked is due again, and does not keep othe
   expect(marked).toMatchObject([{ name: 'area:parks' }]);
   await pollAfter(0);
   expect(marked).toMatchObject([{ name: 'area:parks' }, { name: 'area:zones' }]);
+});
+
+it('two areas with one declaration are both read', async () => {
+  const { areas, pollAfter } = await openPoll(['zones', 'zones again'], 300);
+  await pollAfter(0);
+  expect([...areas.byName.values()].map(({ points }) => points)).toEqual([3, 3]);
 });
