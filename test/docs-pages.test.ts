@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { createMarkdown } from '../scripts/docs/write-docs.mjs';
 import { CHAPTERS, docsAddress } from '../web/src/docs-address.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -32,6 +33,12 @@ function faultOf(address: string, from: string): string | null {
   if (anchor === undefined || pages.get(target)?.includes(` id="${anchor}"`)) return null;
   return `${from}: ${address} leads to no heading`;
 }
+
+it('a heading with a tag is text in the title and the contents of its page', () => {
+  const headings: { text: string }[] = [];
+  createMarkdown('a.md', new Set(), headings).parse('# The folder `<data>` & others');
+  expect(headings).toMatchObject([{ text: 'The folder &lt;data> & others' }]);
+});
 
 describe('the built documentation', () => {
   it('the documentation has a page for every chapter except decision records', () => {

@@ -65,14 +65,14 @@ function withContents(body, headings, first) {
   return body.replace('</h1>\n', `</h1>\n<nav aria-label="On this page">\n<ul>\n${items}\n</ul>\n</nav>\n`);
 }
 
-function createMarkdown(file, pages, headings) {
+export function createMarkdown(file, pages, headings) {
   const ids = new Map();
   return new Marked({
     renderer: {
       heading({ tokens, depth }) {
         const text = this.parser.parseInline(tokens, this.parser.textRenderer);
         const id = anchorOf(text, ids);
-        headings.push({ depth, id, text });
+        headings.push({ depth, id, text: text.replaceAll('<', '&lt;') });
         return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
       },
       link({ href, tokens }) {

@@ -22,7 +22,8 @@ const TRIANGLE = measure(4326, [
   ],
 ]);
 
-it('points of an area go seven days after its declaration, and its tiles are marked when it comes back', async () => {
+/** Areas of PostGIS with this interval in seconds. `errors`: the first calls of `apply` reject with them. */
+async function openPoll(names: readonly string[], every: number, errors: Error[] = []) {
   const folder = mkdtempSync(join(tmpdir(), 'area-watch-'));
   const database = await openTestDatabase(folder);
   onTestFinished(async () => {
@@ -35,41 +36,62 @@ it('points of an area go seven days after its declaration, and its tiles are mar
     now: () => systemClock.now() + later,
     monotonic: () => systemClock.monotonic() + later,
   };
-  const area = createReadArea('zones', 4326, { url: 'postgres://gis/', query: 'select geom', every: 1 });
+  const url = 'postgres://gis/';
+  const declared = new Map(
+    names.map((name) => [
+      name,
+      createReadArea(name, 4326, { url, query: `select geom from ${name.split(' ', 1)}`, every }),
+    ]),
+  );
   const entries = createCatalogEntries(database, clock);
-  const areas = createAreas(new Map([[area.name, area]]), entries, {} as AreaPlacer);
+  const areas = createAreas(declared, entries, {} as AreaPlacer);
   const marked: unknown[] = [];
   let seen = 0;
   const poll = createAreaPoll({
     areas,
     areaThread: { readArea: async () => ({ ...TRIANGLE, boxes: null }) },
     entries,
-    catalog: { layerNames: () => ['roads'], declaration: () => ({ areas: new Map([[area.name, area]]) }) },
+    catalog: { layerNames: () => ['roads'], declaration: () => ({ areas: declared }) },
     async announce() {
       for (const { kind, name, document, version } of await entries.after(seen, 100)) {
         if (kind === 'area') await areas.take(name, document);
         seen = version;
       }
     },
-    apply: async ({ layers }, changes) => void marked.push({ layers, changes }),
+    async apply({ name, layers }, changes) {
+      const error = errors.shift();
+      if (error) throw error;
+      marked.push({ name, layers, changes });
+    },
     lead: () => ({ close: async () => {} }),
     clock,
     log: silentLogger,
   });
-  const pollAfter = async (days: number) => {
-    later += days * DAY + 1000;
-    await poll();
+  return {
+    areas,
+    marked,
+    async pollAfter(days: number) {
+      later += days * DAY + 1000;
+      await poll();
+    },
+    points: async () =>
+      (
+        await database.query
+          .selectFrom('catalog_entries')
+          .select('name')
+          .where('kind', '=', 'area-points')
+          .execute()
+      ).length,
+    declare: (isDeclared: boolean) => areas.declare(isDeclared ? declared : new Map()),
   };
-  const points = async () =>
-    (
-      await database.query
-        .selectFrom('catalog_entries')
-        .select('name')
-        .where('kind', '=', 'area-points')
-        .execute()
-    ).length;
-  const declare = (isDeclared: boolean) => areas.declare(new Map(isDeclared ? [[area.name, area]] : []));
+}
 
+const changes = [{ layers: null, place: null }];
+
+it('points of an area go seven days after its declaration, and its tiles are marked when it comes back', async () => {
+  const { areas, marked, pollAfter, points, declare } = await openPoll(['zones'], 1);
+  const [area] = areas.byName.values();
+  if (!area) throw new Error('there is no area');
   await pollAfter(0);
   expect(await points()).toBe(1);
   declare(false);
@@ -87,7 +109,26 @@ it('points of an area go seven days after its declaration, and its tiles are mar
   expect(await points()).toBe(0);
   declare(true);
   await pollAfter(0);
-  expect(marked).toEqual([{ layers: ['roads'], changes: [{ layers: null, place: null }] }]);
+  expect(marked).toEqual([{ name: 'area:zones', layers: ['roads'], changes }]);
   await pollAfter(0);
   expect([await points(), areas.kept(area)?.shape]).toEqual([1, TRIANGLE.digest]);
+});
+
+it('an area whose tiles could not be marked is due again, and does not keep others from it', async () => {
+  const { marked, pollAfter, declare } = await openPoll(['zones', 'parks'], 300, [new Error('no database')]);
+  await pollAfter(0);
+  declare(false);
+  await pollAfter(0);
+  await pollAfter(8);
+  declare(true);
+  await expect(pollAfter(0)).rejects.toThrow('no database');
+  expect(marked).toMatchObject([{ name: 'area:parks' }]);
+  await pollAfter(0);
+  expect(marked).toMatchObject([{ name: 'area:parks' }, { name: 'area:zones' }]);
+});
+
+it('two areas with one declaration are both read', async () => {
+  const { areas, pollAfter } = await openPoll(['zones', 'zones again'], 300);
+  await pollAfter(0);
+  expect([...areas.byName.values()].map(({ points }) => points)).toEqual([3, 3]);
 });

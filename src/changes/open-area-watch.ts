@@ -50,7 +50,8 @@ export function openAreaWatch(options: AreaWatchOptions) {
 /** Returns a function that reads all due areas once. */
 export function createAreaPoll(options: AreaWatchOptions) {
   const { areas, areaThread, entries, catalog, announce, apply, clock, log } = options;
-  /** By declaration. */
+  /** By name and declaration: areas of the same query, or file, have the same digest. */
+  const keyOfArea = ({ name, digest }: NamedArea) => `${digest} ${name}`;
   const due = new Map<string, number>();
   const stamps = new Map<string, number>();
 
@@ -63,9 +64,9 @@ export function createAreaPoll(options: AreaWatchOptions) {
     try {
       const stamp = 'file' in source ? (await readStats(source.file, source.file)).mtimeMs : null;
       const isWhole = kept !== null && kept.shape !== null && kept.error === null;
-      if (isWhole && stamp !== null && stamps.get(digest) === stamp) return;
+      if (isWhole && stamp !== null && stamps.get(keyOfArea(area)) === stamp) return;
       await keep(area, kept, await areaThread.readArea(source, srs, areas.byName.get(name) ?? area));
-      if (stamp !== null) stamps.set(digest, stamp);
+      if (stamp !== null) stamps.set(keyOfArea(area), stamp);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       if (kept?.error === message) return;
@@ -139,12 +140,16 @@ export function createAreaPoll(options: AreaWatchOptions) {
 
   return async (): Promise<void> => {
     await forgetUnused();
+    const failures: unknown[] = [];
     for (const area of areas.byName.values()) {
-      if (!area.source || clock.monotonic() < (due.get(area.digest) ?? 0)) continue;
-      const every = 'every' in area.source ? 1000 * area.source.every : FILE_INTERVAL_MS;
-      due.set(area.digest, clock.monotonic() + every);
-      await readShape(area);
+      if (!area.source || clock.monotonic() < (due.get(keyOfArea(area)) ?? 0)) continue;
+      const next = clock.monotonic() + ('every' in area.source ? 1000 * area.source.every : FILE_INTERVAL_MS);
+      await readShape(area).then(
+        () => due.set(keyOfArea(area), next),
+        (error: unknown) => failures.push(error),
+      );
     }
+    if (failures.length > 0) throw failures[0];
   };
 }
 

@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
-import { beforeAll, describe, expect, it } from 'vitest';
+import pg from 'pg';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { statement } from '../../test/fixtures/databases.ts';
 import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
@@ -65,4 +67,22 @@ describe('the lock of a server whose stores lie on its own disk', () => {
     await lock?.close();
     await database.close();
   });
+
+  it.each(['set tcp_keepalives', 'select pg_try_advisory_lock'])(
+    'a session whose first "%s" fails is ended',
+    async (start) => {
+      const { query } = pg.Client.prototype;
+      const spy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
+        this: pg.Client,
+        ...all
+      ) {
+        if (String(all[0]).startsWith(start)) throw new Error('timeout');
+        return Reflect.apply(query, this, all);
+      });
+      const opening = openServerLock({ location, ...quiet, shared: true });
+      await expect(opening.finally(() => spy.mockRestore())).rejects.toThrow('timeout');
+      const others = 'from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()';
+      await expect.poll(async () => (await statement(location, `select ${others}`)).rowCount).toBe(0);
+    },
+  );
 });

@@ -55,8 +55,11 @@ async function takeInTime(options: ServerLockOptions): Promise<SessionClient | n
 async function take({ location, shared }: ServerLockOptions): Promise<SessionClient | null> {
   const session = await connectSession(location);
   const lock = shared ? 'pg_try_advisory_lock_shared' : 'pg_try_advisory_lock';
-  const { rows } = await session.client.query<{ held: boolean }>(`select ${lock}(${KEY}) as held`);
-  if (rows[0]?.held) return session;
-  await endSession(session);
-  return null;
+  let held: boolean | undefined;
+  try {
+    held = (await session.client.query<{ held: boolean }>(`select ${lock}(${KEY}) as held`)).rows[0]?.held;
+  } finally {
+    if (!held) await endSession(session);
+  }
+  return held ? session : null;
 }

@@ -237,6 +237,20 @@ describe('an export', () => {
     },
   );
 
+  it.each([
+    ['a.mbtiles', "SELECT value FROM metadata WHERE name = 'minzoom'"],
+    ['a.gpkg', 'SELECT min(zoom_level) FROM gpkg_tile_matrix'],
+  ])('an interrupted export to %s describes zooms that were cached since', async (name, lowest) => {
+    const interruption = new AbortController();
+    const first = exportTo(name, {}, interruption.signal, () => interruption.abort());
+    await expect(first).rejects.toThrow();
+    await fill(ZOOM - 1);
+    const { target } = await exportTo(name);
+    const db = new Database(target, { readonly: true });
+    expect(Number(db.prepare(lowest).pluck().get())).toBe(ZOOM - 1);
+    db.close();
+  });
+
   it.each(['a.mbtiles', 'a.pmtiles', 'a.gpkg'])(
     'an export to %s copies pages again of which tiles are truncated while it runs, and no others',
     async (name) => {

@@ -76,7 +76,7 @@ export interface ExportOptions {
 
 /**
  * Copies cached tiles into a file; nothing is fetched. Pages with tiles that are truncated or reported as changed in
- * the meantime are copied again. An interrupted export continues later, unless there were such tiles.
+ * the meantime are copied again. An interrupted export continues later, unless there were such tiles or other zooms.
  */
 export async function exportTiles(options: ExportOptions): Promise<ExportResult> {
   const { content, target } = options;
@@ -103,7 +103,7 @@ async function exportPages(options: ExportOptions, pages: PageList, open: OpenWr
   const { layer, gridSet, format, parametersId } = set;
   const names = { layer, gridSet, format, parametersId };
   const what = JSON.stringify([names, zoomStart, zoomStop, bounds, area?.polygons]);
-  const writer = open(target, cached, { what, since });
+  const writer = open(target, cached, { what, since: `${since} ${cached.zoomStart}-${cached.zoomStop}` });
   let [tiles, present] = [0, 0];
   try {
     for await (const batch of batchesOf(store, set, pages.inOrder(), selection)) {

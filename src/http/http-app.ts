@@ -44,8 +44,8 @@ export async function openHttpServer(deps: HttpServerDeps, options: HttpServerOp
 }
 
 export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions): HttpApp {
-  const { accounts, clock, quota, share = (_, read) => () => [read()] } = deps;
-  const series = createTrafficSeries(clock, () => quota.evicted);
+  const { accounts, clock, share = (_, read) => () => [read()] } = deps;
+  const series = createTrafficSeries(clock);
   const counts = new TileCounts();
   const tally = {
     add(batch: TileBatch) {

@@ -245,6 +245,8 @@ describe('a grid set of geowebcache.xml that is called like one of ours', () => 
   const declared = (more: string, resolutions = halved(22), srs = 4326) =>
     `<gridSets><gridSet><name>EPSG:4326</name><srs><number>${srs}</number></srs><extent><coords>${numbers([-180, -90, 180, 90])}</coords></extent>
      <resolutions>${numbers(resolutions)}</resolutions>${more}</gridSet></gridSets><layers>${layer('a', subsets('EPSG:4326'))}</layers>`;
+  const names = (prefix: string) =>
+    `<scaleNames>${halved(3).map((_, z) => `<string>${prefix}${z}</string>`)}</scaleNames>`;
 
   it('a grid set of geowebcache.xml with a built-in name is the built-in one when it has the same tiles', () => {
     const { gridSets: own, layers } = read(declared('<alignTopLeft>true</alignTopLeft>'));
@@ -253,8 +255,10 @@ describe('a grid set of geowebcache.xml that is called like one of ours', () => 
   });
 
   it('a grid set of geowebcache.xml is the built-in one up to its last level when it has fewer', () => {
-    const { gridSets: own, layers } = read(declared('', halved(3)));
+    const { gridSets: own, layers } = read(declared(names('EPSG:4326:'), halved(3)));
     expect(own).toEqual([]);
+    const alias = declared(names('EPSG:4326:'), halved(3)).replaceAll('EPSG:4326', 'GlobalCRS84Geometric');
+    expect(read(alias).gridSets).toEqual([]);
     expect(layers).toMatchObject([{ gridSets: [{ name: 'EPSG:4326', zoomStop: 2 }] }]);
   });
 
@@ -262,6 +266,7 @@ describe('a grid set of geowebcache.xml that is called like one of ours', () => 
     ['tiles of another size', declared('<tileHeight>512</tileHeight><tileWidth>512</tileWidth>')],
     ['another CRS', declared('', halved(22), 4258)],
     ['more levels', declared('', halved(25))],
+    ['levels of other names', declared(names('L'), halved(3))],
     [
       'other rows, because its tiles begin at the top',
       declared('<alignTopLeft>true</alignTopLeft>', [0.5, 0.25]),

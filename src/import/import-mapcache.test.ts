@@ -242,6 +242,8 @@ describe('the formats of mapcache.xml', () => {
     const more = '<default_format>JPEG</default_format>';
     expect(read({ tileset: '<grid>g</grid>', more }).layer?.formats).toEqual(['image/jpeg']);
     expect(read({ tileset: '<grid>g</grid>' }).layer?.formats).toEqual(['image/png']);
+    const odd = read({ tileset: '<grid>g</grid>', more: '<default_format>TIFF</default_format>' });
+    expect(odd.reported.join()).toContain('its format TIFF is not served here');
   });
 });
 

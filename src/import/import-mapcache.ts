@@ -186,10 +186,9 @@ class MapCacheReader {
     const used = [tileset];
     const find = this.#finder(about, used);
     const source = find('source', tileset.text('source'));
-    const format = mapCacheFormat(tileset.text('format') ?? this.#defaultFormat, (one) =>
-      find('format', one),
-    );
-    if (!format) return refuse(`its format ${tileset.text('format')} is not served here`);
+    const formatThere = tileset.text('format') ?? this.#defaultFormat;
+    const format = mapCacheFormat(formatThere, (one) => find('format', one));
+    if (!format) return refuse(`its format ${formatThere} is not served here`);
     const links = tileset.tables('grid').flatMap((link) => this.#link(link, about) ?? []);
     if (links.length === 0) return refuse('it has no grid that is known');
     const parameters = mapCacheDimensions(tileset);

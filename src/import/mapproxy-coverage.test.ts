@@ -42,15 +42,18 @@ describe('coverages of mapproxy.yaml', () => {
     ["datasource: a.wkt, srs: 'EPSG:3857'", [10, -40, 30, 50]],
     ["polygons: a.wkt, polygons_srs: 'EPSG:3857'", [10, -40, 30, 50]],
     ["datasource: a.geojson, srs: 'EPSG:3857'", [1, 2, 5, 8]],
+    ["datasource: mark.geojson, srs: 'EPSG:3857'", [1, 2, 5, 8]],
     [
       "union: [{ bbox: [0, 0, 5, 5], srs: 'EPSG:3857' }, { bbox: [3, 3, 9, 9], srs: 'EPSG:3857' }]",
       [0, 0, 9, 9],
     ],
   ])('MapProxy sources with the coverage %s have it as extent, and are clipped to it', (coverage, extent) => {
+    const geojson =
+      '{"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[1,2],[5,8],[3,4],[1,2]]]}}';
     const files = {
       'a.wkt': 'POLYGON((10 20, 30 -40, 25 50, 10 20))\nPOLYGON((11 20, 12 21, 13 20, 11 20))',
-      'a.geojson':
-        '{"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[1,2],[5,8],[3,4],[1,2]]]}}',
+      'a.geojson': geojson,
+      'mark.geojson': `\u{feff}${geojson}`,
     };
     const { areas, layer, reported } = read({
       cache: 'grids: [GLOBAL_WEBMERCATOR]',

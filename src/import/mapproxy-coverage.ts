@@ -89,9 +89,10 @@ function plainShape(table: Table, readText: ReadText): Shape | undefined {
 }
 
 /** GeoJSON, or lines of well-known text. Null: neither. */
-function polygonsIn(text: string): readonly Polygon[] | null {
+function polygonsIn(file: string): readonly Polygon[] | null {
+  const text = file.trim(); // Without a byte-order mark too.
   try {
-    if (text.trimStart().startsWith('{')) return polygonsOfGeoJson(JSON.parse(text));
+    if (text.startsWith('{')) return polygonsOfGeoJson(JSON.parse(text));
     const lines = text.split('\n').filter((line) => line.trim() !== '');
     return lines.flatMap(polygonsOfWkt);
   } catch {

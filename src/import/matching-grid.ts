@@ -31,14 +31,17 @@ export interface MatchedGrid {
 const EDGE_TOLERANCE = 1e-9;
 const PIXEL_TOLERANCE = 0.5;
 
-/** `twin` if it has the same tiles on every level, otherwise a new grid set, under a name that is not in use. */
+/** `twin` if it has the same tiles on every level and accepts their names, otherwise a new grid set, under an unused name. */
 export function matchGrid(
   document: GridSetDocument,
   twin: GridSet | undefined,
   known: readonly GridSet[],
 ): MatchedGrid {
   const gridSet = gridSetOf(document);
-  if (twin && gridSet && levelsInCommon(twin, gridSet) === gridSet.levels.length) {
+  const acceptsNames = gridSet?.levels.every(({ name }, z) =>
+    [twin?.levels[z]?.name, `${document.name}:${z}`].includes(name),
+  );
+  if (twin && gridSet && acceptsNames && levelsInCommon(twin, gridSet) === gridSet.levels.length) {
     const zoomStop = gridSet.levels.length < twin.levels.length ? gridSet.levels.length - 1 : null;
     return { name: twin.name, gridSet: twin, document: null, zoomStop };
   }

@@ -55,8 +55,10 @@ describe('a YAML file', () => {
   });
 
   it('a YAML file that multiplies itself by aliases is refused', () => {
-    const bomb = `a: &a 1\nb: [${'*a, '.repeat(101)}]`;
-    expect(parseYamlFile('t.yaml', bomb).problems).toEqual(['t.yaml  has more than 100 aliases']);
+    const levels = Array.from({ length: 9 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i}, `.repeat(9)}]`);
+    const problems = ['t.yaml  has more than 100000 values by its aliases'];
+    expect(parseYamlFile('t.yaml', ['a0: &a0 1', ...levels].join('\n')).problems).toEqual(problems);
+    expect(parseYamlFile('t.yaml', 'a: &a [*a]').problems).toEqual(problems);
   });
 
   it('a YAML file may have any number of schedules, whose stars are not aliases', () => {

@@ -27,8 +27,8 @@ function numberType(name: string, pattern: RegExp): Type {
   });
 }
 
-/** A hundred aliases are plenty; a file that multiplies itself by them is refused. */
-const MAX_ALIASES = 100;
+/** Limit of values that aliases add, if each is written out: what reads the file walks through all of them. */
+const MAX_REPEATED = 100_000;
 
 /** Positions are computed only on request: most files are valid. */
 export function parseYamlFile(name: string, text: string): YamlFile {
@@ -52,11 +52,11 @@ export function parseYamlFile(name: string, text: string): YamlFile {
 }
 
 function readValue(name: string, text: string): Pick<YamlFile, 'value' | 'problems'> {
-  if (countAliases(text) > MAX_ALIASES) {
-    return { value: null, problems: [`${name}  has more than ${MAX_ALIASES} aliases`] };
-  }
   try {
-    return { value: load(text, { schema: READ_SCHEMA }) ?? {}, problems: [] };
+    const value = load(text, { schema: READ_SCHEMA }) ?? {};
+    // Every value that is written has at least one character.
+    if (expandedSize(value) <= text.length + MAX_REPEATED) return { value, problems: [] };
+    return { value: null, problems: [`${name}  has more than ${MAX_REPEATED} values by its aliases`] };
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error;
     const place = error.mark ? `:${error.mark.line + 1}:${error.mark.column + 1}` : '';
@@ -64,11 +64,15 @@ function readValue(name: string, text: string): Pick<YamlFile, 'value' | 'proble
   }
 }
 
-/** A star is an alias only of a name that has an anchor; the stars of schedules are not. */
-function countAliases(text: string): number {
-  const names = new Set(Array.from(text.matchAll(/&([^\s,[\]{}]+)/g), ([, name]) => name));
-  if (names.size === 0) return 0;
-  return Array.from(text.matchAll(/\*([^\s,[\]{}]+)/g)).filter(([, name]) => names.has(name)).length;
+/** How many values it has with those that it refers to; infinite if one contains itself. */
+function expandedSize(value: unknown, known = new Map<unknown, number>()): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  const before = known.get(value);
+  if (before !== undefined) return before;
+  known.set(value, Number.POSITIVE_INFINITY);
+  const size = Object.values(value).reduce<number>((sum, one) => sum + expandedSize(one, known), 1);
+  known.set(value, size);
+  return size;
 }
 
 interface YamlNode {

@@ -42,6 +42,11 @@ it('evictions are kept over a restart by layer and hour', async () => {
     );
     expect(await known.hoursSince(NOON + HOUR)).toHaveLength(1);
     expect(await known.between(NOON, NOON + HOUR - 1)).toEqual(THREE);
+    const slices = (await known.slicesSince(NOON + 65_000)).map(({ at, tiles }) => [at, tiles]);
+    expect(slices).toEqual([
+      [NOON + HOUR - 5000, 20],
+      [NOON + HOUR, 20],
+    ]);
   }
 });
 

@@ -26,6 +26,15 @@ export async function loadEvictions(database: Database) {
     sums = await sumsBetween(database.query, LONG_AGO, Number.MAX_SAFE_INTEGER);
   }
   await refresh();
+  const rowsSince = (layers: '=' | '<>', from: number): Promise<readonly EvictedHour[]> =>
+    database.query
+      .selectFrom('evictions')
+      .select(['layer', 'at', ...COUNTS])
+      .where('layer', layers, ALL)
+      .where('at', '>', LONG_AGO)
+      .where('at', '>=', from)
+      .orderBy('at')
+      .execute();
   return {
     /** Applies the evictions of other nodes. */
     refresh,
@@ -49,15 +58,9 @@ export async function loadEvictions(database: Database) {
     between: async (from: number, to: number): Promise<Evicted> =>
       (await sumsBetween(database.query, startOf(from, SLICE), to, ALL)).get(ALL) ?? NOTHING_EVICTED,
     /** Hours in which something was removed, of the last month. */
-    hoursSince: (from: number): Promise<readonly EvictedHour[]> =>
-      database.query
-        .selectFrom('evictions')
-        .select(['layer', 'at', ...COUNTS])
-        .where('layer', '<>', ALL)
-        .where('at', '>', LONG_AGO)
-        .where('at', '>=', startOf(from, HOUR))
-        .orderBy('at')
-        .execute(),
+    hoursSince: (from: number) => rowsSince('<>', startOf(from, HOUR)),
+    /** The same of all layers together, in slices. */
+    slicesSince: (from: number) => rowsSince('=', startOf(from, SLICE)),
   };
 }
 

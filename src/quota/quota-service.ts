@@ -128,6 +128,8 @@ export async function openQuotaService(options: QuotaServiceOptions) {
     evictedBetween: (from: number, to: number): Promise<Evicted> => evictions.between(from, to),
     /** Hours in which something was removed for quotas, layer by layer; of the last month. */
     evictedHours: (since: number): Promise<readonly EvictedHour[]> => evictions.hoursSince(since),
+    /** The same of all layers together, in slices of a few seconds. */
+    evictedSlices: (since: number): Promise<readonly EvictedHour[]> => evictions.slicesSince(since),
     /** When a layer's tiles were last seen to change, without reading it again; null: unknown. */
     changedAt: (layer: string): number | null => changes.of(layer),
     /** The uses of the page with this tile; null: none is known. */
@@ -146,10 +148,6 @@ export async function openQuotaService(options: QuotaServiceOptions) {
         for (const one of await setsNamed(store, set))
           for await (const { z, pageX, pageY, rank } of pagesIn(store, { set: one }))
             if (rank !== NEVER_REQUESTED) yield { z, pageX, pageY, uses: frequencyAt(rank, now) };
-    },
-    /** Since the database was created. */
-    get evicted() {
-      return evictions.total;
     },
     async close(): Promise<void> {
       unsubscribe();

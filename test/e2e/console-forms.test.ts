@@ -243,6 +243,16 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await saved({ ...hidden, name: 'renamed', enabled: false });
   });
 
+  it('a schedule whose form clears "most used first" is saved without its order and share', async () => {
+    const body = { layer: 'world', name: 'by use', cron: '0 3 1 1 *', zoomStop: 1, order: 'use', share: 0.5 };
+    const { id } = await api<{ id: number }>('schedules', 'POST', body);
+    await open.go(`schedules/${id}?edit=`, 'Edit by use');
+    await page.getByLabel('Most used pages first').uncheck();
+    await button('Save').click();
+    await page.getByRole('heading', { name: 'by use', level: 1 }).waitFor();
+    expect(await api<object>(`schedules/${id}`)).toMatchObject({ order: null, share: null });
+  });
+
   it('the quota form keeps its input when another tab saves, and shows and saves both', async () => {
     const limit = page.getByRole('textbox', { name: 'Limit for all layers' });
     const frequency = page.getByRole('textbox', { name: 'Check every' });

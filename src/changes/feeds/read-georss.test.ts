@@ -59,3 +59,16 @@ it('a ring of long edges has at most 10,000 points in another CRS and still cove
   expect(Math.min(...points.map(([x]) => x))).toBeCloseTo((-80 / 180) * 20037508.34, -1);
   expect(Math.max(...points.map(([x]) => x))).toBeCloseTo((19.98 / 180) * 20037508.34, -1);
 });
+
+it('an element of another namespace within an entry is no entry', async () => {
+  const other = '<x:items xmlns:x="urn:x"><x:item>1</x:item></x:items>';
+  expect(await read(`${other}<point>45 5</point>`)).toMatchObject({ srs: 4326 });
+  const feed = `<feed><entry><id>a</id>${other}<point>45 5</point></entry></feed>`;
+  expect((await readGeoRss(Buffer.from(feed), 4326)).map(({ id }) => id)).toEqual(['a']);
+});
+
+it('the first item of RSS 1.0 is whole however many items its channel lists', async () => {
+  const list = `<channel><items><Seq>${'<li/>'.repeat(50_001)}</Seq></items></channel>`;
+  const feed = `<RDF>${list}<item><link>a</link><point>45 5</point></item></RDF>`;
+  expect(await readGeoRss(Buffer.from(feed), 4326)).toMatchObject([{ id: 'a', place: { srs: 4326 } }]);
+});

@@ -21,6 +21,7 @@ export interface GeoRssEntry {
 
 const LIMITS = { bytes: 32 * 2 ** 20, depth: 40, elements: 2_000_000, attributes: 64 };
 const ENTRIES = ['entry', 'item'];
+const PARENTS = ['feed', 'channel', 'RDF'];
 const ROOTS = ['feed', 'rss', 'RDF'];
 const MAX_ENTRIES = 100_000;
 /** Further elements of an entry are left out. */
@@ -40,9 +41,9 @@ export async function readGeoRss(bytes: Buffer, srs: number): Promise<readonly G
   let elements = 0;
   let found: { readonly entry: XmlElement; readonly isWhole: boolean }[] = [];
   // Entries are taken out as they are read, so that the tree stays small.
-  const keep: KeepElement = (element) => {
-    if (!ENTRIES.includes(element.name)) return ++elements > MAX_ELEMENTS ? null : element;
-    found.push({ entry: element, isWhole: elements <= MAX_ELEMENTS });
+  const keep: KeepElement = (element, parent) => {
+    if (!PARENTS.includes(parent.name)) return ++elements > MAX_ELEMENTS ? null : element;
+    if (ENTRIES.includes(element.name)) found.push({ entry: element, isWhole: elements <= MAX_ELEMENTS });
     elements = 0;
     return null;
   };

@@ -25,12 +25,14 @@ export async function connectSession(location: string): Promise<SessionClient> {
   const loss = new AbortController();
   client.on('error', (error) => loss.abort(error));
   client.on('end', () => loss.abort(new Error('The connection to the database has ended.')));
-  await client.connect().catch((cause: unknown) => {
+  const session = { client, lost: loss.signal };
+  const ready = client.connect().then(() => client.query(KEEPALIVE));
+  await ready.catch(async (cause: unknown) => {
+    await endSession(session);
     if (cause instanceof pg.DatabaseError) throw cause;
     throw new UnavailableError(`The database cannot be reached: ${plainReason(cause)}.`, { cause });
   });
-  await client.query(KEEPALIVE);
-  return { client, lost: loss.signal };
+  return session;
 }
 
 /** The rows of a declared query, as lists of values: in a transaction that must not change data. */

@@ -5,14 +5,14 @@ import type { Clock } from '../../lib/clock.ts';
 import type { CacheOutcome, ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { CallerGone } from '../context.ts';
 import { countReads } from '../metrics/tile-counts.ts';
-import { createTrafficSeries, seriesResponse } from './series.ts';
+import { createTrafficSeries, seriesResponse, withEvictions } from './series.ts';
 
 const NOON = Date.UTC(2026, 0, 2, 12, 0, 30);
 
 function openSeries() {
-  const time = { now: NOON, evicted: { tiles: 0, bytes: 0 }, outcome: 'HIT' as CacheOutcome | Error };
+  const time = { now: NOON, outcome: 'HIT' as CacheOutcome | Error };
   const clock = { now: () => time.now, monotonic: () => time.now } as Clock;
-  const series = createTrafficSeries(clock, () => time.evicted);
+  const series = createTrafficSeries(clock);
   const read: TilePipeline['read'] = async () => {
     time.now += 40;
     if (time.outcome instanceof Error) throw time.outcome;
@@ -29,7 +29,7 @@ function openSeries() {
     await Promise.resolve();
     counted.flush();
   };
-  return { time, ask, document: () => seriesResponse.parse(series.document()) };
+  return { time, ask, document: () => seriesResponse.parse(withEvictions(series.document(), [])) };
 }
 
 it('a series counts tile requests by outcome, minute by minute', async () => {
@@ -39,7 +39,6 @@ it('a series counts tile requests by outcome, minute by minute', async () => {
   await ask('MISS');
   await ask(new TilewardenError('source-timeout', 'The map source did not answer in time.'));
   time.now += 120_000;
-  time.evicted = { tiles: 7, bytes: 700 };
   await ask('STALE');
   expect(document()).toMatchObject({
     from: '2026-01-02T12:00:00.000Z',
@@ -60,13 +59,19 @@ it('a series does not count a departed caller or an absent tile as a failure', a
   expect(document().failed).toEqual([0]);
 });
 
-it('a series contains what the quota has removed, once', async () => {
+it('a series counts evictions of the database in the minute in which they were', async () => {
   const { time, ask, document } = openSeries();
   await ask('HIT');
-  time.evicted = { tiles: 7, bytes: 700 };
-  expect(document().evictedBytes).toEqual([700]);
-  time.now += 60_000;
-  expect(document().evictedBytes).toEqual([700, 0]);
+  time.now += 120_000;
+  const begin = Date.parse(document().from);
+  const evicted = [0, 5000, 60_000, 180_000].map((after) => {
+    return { layer: '', at: begin + after, pages: 1, tiles: 7, bytes: 700 };
+  });
+  const { evictedTiles, evictedBytes } = withEvictions(document(), evicted);
+  expect([evictedTiles, evictedBytes]).toEqual([
+    [14, 7, 0],
+    [1400, 700, 0],
+  ]);
 });
 
 it('a series keeps one day, however long no client requests it', async () => {

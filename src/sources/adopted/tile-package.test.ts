@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -7,6 +7,7 @@ import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { builtInGridSets } from '../../domain/built-in-grid-sets.ts';
 import { formatOf } from '../../domain/format.ts';
 import { openCompactCache } from './open-compact-cache.ts';
+import { readPackageFiles } from './tile-package.ts';
 
 let folder: string;
 let file: string;
@@ -107,5 +108,18 @@ describe('an ArcGIS tile package', () => {
     symlinkSync(join(elsewhere, 'x.tpkx'), file);
     expect(await read()).toBe(String(TILE));
     await expect(open({ within: [folder] })()).rejects.toThrow('could not be read');
+  });
+
+  it('the describing files of a package are read through a link to its folder', async () => {
+    mkdirSync(join(folder, 'mnt'));
+    symlinkSync(join(folder, 'mnt'), join(folder, 'data'));
+    writeFileSync(join(folder, 'mnt', 'a.tpkx'), storedZip(TPKX));
+    const files = await readPackageFiles(join(folder, 'data', 'a.tpkx'));
+    expect([...files]).toEqual([['root.json', Buffer.from('{}')]]);
+  });
+
+  it('the describing files of a package that cannot be read are refused as such', async () => {
+    mkdirSync(file);
+    await expect(readPackageFiles(join(file, 'x'))).rejects.toMatchObject({ code: 'store-failed' });
   });
 });

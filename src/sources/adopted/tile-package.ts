@@ -65,7 +65,8 @@ async function readBundles(zip: OpenedFile): Promise<Bundles> {
 /** Files of a package that describe it, by their names in lower case and without folders. Throws `store-failed`. */
 export async function readPackageFiles(file: string): Promise<ReadonlyMap<string, Buffer>> {
   const files = new Map<string, Buffer>();
-  await withFile(dirname(file), file, async (zip) => {
+  const place = await locateFile(file, null)();
+  await withFile(dirname(place), place, async (zip) => {
     for (const member of await readZipDirectory(zip)) {
       const name = basename(member.name).toLowerCase();
       if (!DESCRIBING.includes(name)) continue;
@@ -75,6 +76,8 @@ export async function readPackageFiles(file: string): Promise<ReadonlyMap<string
       if (bytes) files.set(name, bytes);
     }
     return null;
+  }).catch((cause: unknown) => {
+    throw isTilewardenError(cause) ? cause : unreadable(cause);
   });
   return files;
 }

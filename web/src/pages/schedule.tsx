@@ -225,13 +225,8 @@ export function scheduleBody(
   request: TaskRequest,
   schedule: Schedule | null,
 ): ScheduleBody {
-  const {
-    hours: _,
-    bounds,
-    area,
-    areaCrs,
-    ...kept
-  }: Partial<ScheduleBody> = schedule ? bodyOf(schedule) : {};
+  const settings: Partial<ScheduleBody> = schedule ? bodyOf(schedule) : {};
+  const { hours, bounds, area, areaCrs, order, share, ...kept } = settings;
   const type = SCHEDULED_WORK.find((one) => one === request.type) ?? 'seed';
   const times = { cron, timeZone, overrun, enabled, ...(from !== '' && { hours: `${from}-${until}` }) };
   return { ...kept, ...request, type, name: name.trim(), ...times };

@@ -1,0 +1,5 @@
+export function createMarkdown(
+  file: string,
+  pages: ReadonlySet<string>,
+  headings: { text: string }[],
+): { parse(markdown: string): string };
