@@ -280,6 +280,24 @@ describe('an ordinary PNG', () => {
     );
   });
 
+  it('a stream that ends within the lengths of its codes is refused, also at the end of the memory', () => {
+    const lengths = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15].map((code) =>
+      code < 13 ? 4 : 5,
+    );
+    const fields = [[1, 1], [2, 2], [29, 5], [29, 5], [15, 4], ...lengths.map((length) => [length, 3])];
+    const bits = fields.map(([value = 0, size]) =>
+      [...value.toString(2).padStart(size ?? 0, '0')].reverse().join(''),
+    );
+    const bytes =
+      bits
+        .join('')
+        .match(/.{1,8}/g)
+        ?.map((byte) => Number.parseInt([...byte].reverse().join(''), 2)) ?? [];
+    const stream = Buffer.from([0x78, 0x9c, ...bytes, 0, 0, 0, 0]);
+    const png = { ...greyPng(5449, 1, stream, 1), colourType: 6, rowsLength: 4 * 5449 + 1 };
+    expect(new Pixels().loadPng(png, 1, 1)).toBe(false);
+  });
+
   function unpacksTo(stream: Buffer, length: number): boolean {
     try {
       const { buffer, engine } = inflateSync(stream, { info: true }) as unknown as Unpacked;

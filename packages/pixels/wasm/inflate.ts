@@ -152,6 +152,7 @@ function readCodes(): bool {
 function takeLengths(count: u32): bool {
   for (let i: u32 = 0; i < count; ) {
     refill();
+    if (at - <usize>(bitCount >> 3) > inputEnd) return false;
     const entry = load<u32>(DISTANCES + ((<usize>bits & 127) << 2));
     if (entry === 0) return false;
     drop(entry & 15);
