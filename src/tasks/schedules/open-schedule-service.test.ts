@@ -206,6 +206,41 @@ describe('a schedule', () => {
     expect((await fixture.service.get(taskId))?.state).not.toBe('paused');
   });
 
+  it('a task whose hold was cut off halfway is held by the next poll and resumes with the hours', async () => {
+    const { fixture, clock, runner, store, schedules } = await openSchedules();
+    hang(fixture);
+    const schedule = await added(schedules, { cron: '0 1 * * *', hours: '01:00-06:00' });
+    clock.advance(HOUR);
+    await runner.advanceAll();
+    const taskId = (await schedules.runs(schedule.id, 1))[0]?.taskId ?? 0;
+    const cut = () => Promise.reject(new Error('the power is gone'));
+    const { service: tasks, selections } = fixture;
+    const rest = { selections, clock, log: silentLogger };
+    clock.advance(5 * HOUR);
+    await createScheduleRunner({ ...rest, tasks, store: { ...store, changeRun: cut } }).advanceAll();
+    await createScheduleRunner({ ...rest, tasks: { ...tasks, pause: cut }, store }).advanceAll();
+    await runner.advanceAll();
+    expect((await tasks.get(taskId))?.state).toBe('paused');
+    clock.advance(19 * HOUR);
+    await runner.advanceAll();
+    expect((await tasks.get(taskId))?.state).toMatch(/pending|running/);
+  });
+
+  it('a task that an operator has paused stays paused when the hours of its schedule return', async () => {
+    const { fixture, clock, runner, schedules } = await openSchedules();
+    hang(fixture);
+    const schedule = await added(schedules, { hours: '22:00-06:00' });
+    clock.advance(22 * HOUR);
+    await runner.advanceAll();
+    const taskId = (await schedules.runs(schedule.id, 1))[0]?.taskId ?? 0;
+    await fixture.service.pause(taskId);
+    for (const hours of [8, 16]) {
+      clock.advance(hours * HOUR);
+      await runner.advanceAll();
+      expect((await fixture.service.get(taskId))?.state).toBe('paused');
+    }
+  });
+
   it('a schedule with overrun stop ends its task when its hours are over', async () => {
     const { fixture, clock, runner, schedules } = await openSchedules();
     hang(fixture);

@@ -181,19 +181,19 @@ export function createScheduleRunner(options: ScheduleRunnerOptions) {
     }
     const now = clock.now();
     const opens = createTimetable(schedule).mayBeginAt(now);
-    const isHeld = run.state === 'held';
-    if (opens <= now && isHeld) {
+    if (opens <= now && run.state === 'held') {
       await tasks.resume(task.id);
       await change('started', null);
     }
-    if (opens <= now || isHeld || task.state === 'paused' || schedule.overrun === 'finish') return run;
+    if (opens <= now || task.state === 'paused' || schedule.overrun === 'finish') return run;
     if (schedule.overrun === 'stop') {
       await tasks.cancel({ ids: [task.id], states: ['pending', 'running'] }, `schedule ${schedule.name}`);
       await change('over', 'stopped when its hours were over');
       return null;
     }
-    await tasks.pause(task.id);
+    // Recorded first: a task that was paused without it would never be resumed.
     await change('held', `waits until ${isoTime(opens)}`);
+    await tasks.pause(task.id);
     return run;
   }
 
