@@ -157,6 +157,19 @@ describe('a schedule', () => {
     expect((await schedules.get(schedule.id))?.nextDue).toBe(clock.now() + 21 * HOUR);
   });
 
+  it('a schedule is due again soon after a clock that was ahead, however many others there are', async () => {
+    const { fixture, clock, runner, store, schedules } = await openSchedules();
+    const schedule = await added(schedules);
+    for (let n = 0; n < 30; n++) await added(schedules, { name: `yearly ${n}`, cron: '0 0 1 6 *' });
+    await runner.advanceAll();
+    const { service: tasks, selections } = fixture;
+    const ahead = { ...clock, now: () => clock.now() + 30 * DAY };
+    await createScheduleRunner({ store, tasks, selections, clock: ahead, log: silentLogger }).advanceAll();
+    expect((await schedules.get(schedule.id))?.nextDue).toBe(clock.now() + 30 * DAY + 22 * HOUR);
+    for (let round = 0; round < 4; round++) await runner.advanceAll();
+    expect((await schedules.get(schedule.id))?.nextDue).toBe(clock.now() + 22 * HOUR);
+  });
+
   it('a schedule makes one task of a run that was cut off before it was recorded', async () => {
     const { fixture, clock, runner, store, schedules } = await openSchedules();
     const schedule = await added(schedules);
@@ -345,6 +358,18 @@ describe('schedules of the configuration file', () => {
     ]);
     const after = await open([]);
     expect(await after.list(null)).toMatchObject([{ name: 'own' }]);
+  });
+
+  it('schedules of the configuration file are not put off at a start by a clock that was ahead', async () => {
+    const { clock, store, open, schedules } = await openSchedules([NIGHTLY]);
+    const [{ id = 0 } = {}] = await schedules.list('roads');
+    await store.replace(id, {
+      declaration: NIGHTLY,
+      origin: 'configuration',
+      nextDue: clock.now() + 400 * DAY,
+    });
+    const [again] = await (await open([NIGHTLY])).list('roads');
+    expect(again?.nextDue).toBe(clock.now() + 22 * HOUR);
   });
 
   it('schedules of the configuration file are due again when they are switched on again', async () => {
