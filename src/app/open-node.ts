@@ -1,6 +1,7 @@
 import { openDeclarations } from '../catalog/open-declarations.ts';
 import { createTimeStore } from '../catalog/time-lists.ts';
 import { openAreaWatch } from '../changes/open-area-watch.ts';
+import { forgetFormerProcesses } from '../cluster/host-shares.ts';
 import type { NodeRole } from '../cluster/node-registry.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
@@ -29,6 +30,7 @@ export async function openNode(
   const isFirst = supervisor?.first ?? true;
   const how = { onSilent: supervisor?.end ?? null, several, shared: several };
   const parts = await openProcess(settings, env, how, open);
+  if (isFirst && settings.database === null) await forgetFormerProcesses(parts.database);
   const membership = await joinNodes(parts, roles);
   const services = await openServices(parts, membership, 'serve');
   // Resolve when the other processes of this server (`announceHere`), and all nodes (`announce`), have the changes.

@@ -129,7 +129,7 @@ function openRemovals(node: NodeParts, obeyedByAll: () => Promise<void>) {
       await peers?.waitForAllNodes();
     },
     // The cleaner also polls, so a lost notification only delays it.
-    raised: () => void database.notify(MARKS_RAISED).catch(() => {}),
+    raised: () => void database.notify(MARKS_RAISED),
   });
   const marksOfTasks = () => createTaskStore(database).marksRaised();
   open.use(openCleaner({ ...node, marksOfTasks, dropUnreachable: records.collectAll }));

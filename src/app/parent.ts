@@ -89,7 +89,8 @@ export function openPool({ fork, file, feed, begin, ...options }: PoolOptions): 
       const ready = started(child, options.clock);
       await (begin?.(child, ready) ?? ready);
     },
-    cleanUp: async ({ process: { pid = 0 }, retired }) => feed.gone(pid, !retired),
+    // Not awaited: with a full disk the process is replaced, and a stop ends.
+    cleanUp: async ({ process: { pid = 0 }, retired }) => void feed.gone(pid, !retired),
     stop: STOP_PROCESS,
   });
 }
@@ -114,7 +115,7 @@ export async function openWorkers(
   { clock, random, log, file, forkWorker: fork }: NodeEnv & Required<Pick<ServerEnv, 'forkWorker'>>,
   open: ClosingStack,
 ) {
-  const feed = open.use(await createProcessFeed(settings.data));
+  const feed = open.use(await createProcessFeed(settings.data, { clock, log }));
   const env = { feed, file, clock, random, log };
   const pool = openPool({ what: 'a worker process', stopTimeoutMs: STOP_WORKER_MS, fork, ...env });
   const waiting = new AbortController();

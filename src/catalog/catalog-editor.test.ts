@@ -6,7 +6,7 @@ import { collect, tile, tilesIn } from '../../test/contracts/tile-store-tools.ts
 import { openTestDatabase } from '../../test/fixtures/databases.ts';
 import type { Database } from '../db/database.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
-import { createGridSetRegistry } from '../domain/grid-set.ts';
+import { createGridSetRegistry, type GridSet } from '../domain/grid-set.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { tileSetsIn } from '../storage/read-tiles.ts';
@@ -53,9 +53,10 @@ async function openNode(layers: readonly LayerDeclaration<unknown>[] = []) {
   const entries = createCatalogEntries(database, systemClock);
   const reader = {
     layer: (document: unknown) => declaration(document as Declared),
-    gridSet: (): never => {
-      throw new Error('no grid set is declared here');
-    },
+    gridSet: (document: unknown): GridSet => ({
+      ...(builtInGridSets()[0] as GridSet),
+      ...(document as GridSet),
+    }),
     shown: (document: unknown) => document,
     restored: (document: unknown) => document,
   };
@@ -89,8 +90,8 @@ async function openNode(layers: readonly LayerDeclaration<unknown>[] = []) {
       },
     }),
     /** The tile set as this node reads and writes it. */
-    set(layer = 'roads') {
-      const set = tileSetIn(boundLayer(catalog, layer), { ...NAMES, layer });
+    set(layer = 'roads', gridSet = NAMES.gridSet) {
+      const set = tileSetIn(boundLayer(catalog, layer), { ...NAMES, layer, gridSet });
       if (!set) throw new Error('nothing is kept');
       return set;
     },
@@ -195,6 +196,41 @@ describe('what a deleted layer leaves', () => {
     await b.editor.finish(true);
     expect(b.cleared).toEqual(['roads up to 7']);
   });
+});
+
+it.each(['put', 'putFollowed'] as const)(
+  'a layer by %s keeps tiles when another node changes its grid set at the same time',
+  async (way) => {
+    const [a, b] = [await openNode(), await openNode()];
+    const gridSet = { name: 'own', aliases: [], tileWidth: 256 };
+    await a.editor.put('grid-set', gridSet, change);
+    await b.refresh();
+    const layer = { ...red, gridSets: ['own'] };
+    const write = database.transaction.bind(database);
+    vi.spyOn(database, 'transaction').mockImplementationOnce(async (...transaction) => {
+      await a.editor.put('grid-set', { ...gridSet, tileWidth: 512 }, change);
+      return write(...transaction);
+    });
+    const followed = { name: 'roads', next: async () => layer, also: async () => {}, refused() {} };
+    if (way === 'put') await b.editor.put('layer', layer, change);
+    else await b.editor.putFollowed([followed], 'server');
+    await a.refresh();
+    expect(a.set('roads', 'own')).toEqual(b.set('roads', 'own'));
+  },
+);
+
+it('a grid set keeps tiles of a layer that another node declares on it at the same time', async () => {
+  const [a, b] = [await openNode(), await openNode()];
+  const gridSet = { name: 'own', aliases: [], tileWidth: 256 };
+  await a.editor.put('grid-set', gridSet, change);
+  await b.refresh();
+  const write = database.transaction.bind(database);
+  vi.spyOn(database, 'transaction').mockImplementationOnce(async (...transaction) => {
+    await b.editor.put('layer', { ...red, gridSets: ['own'] }, change);
+    return write(...transaction);
+  });
+  await a.editor.put('grid-set', { ...gridSet, tileWidth: 512 }, change);
+  expect(a.set('roads', 'own').incarnation).toBeDefined();
 });
 
 describe('a layer of two configuration files', () => {

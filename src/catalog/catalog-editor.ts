@@ -1,12 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Statements } from '../db/database.ts';
-import { invalid, isTilewardenError, shortened, TilewardenError } from '../domain/errors.ts';
+import { isTilewardenError, shortened, TilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { everySubset, type Layer } from '../domain/layer.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
+import { UnavailableError } from '../lib/error-code.ts';
 import type { Logger } from '../lib/logger.ts';
-import { amountInSet, tileSetsIn } from '../storage/read-tiles.ts';
-import { NO_CHANGE, type StoreChange } from '../storage/store.ts';
 import type { ChangeableCatalog } from './catalog.ts';
 import {
   type CatalogEntries,
@@ -22,7 +21,15 @@ import { facetsOf, geometryOf, type TileChoice, type TileFacets } from './incarn
 import type { LayerDeclaration } from './layer-declaration.ts';
 import { partitionsOf } from './parameter-partitions.ts';
 import type { ParameterStore } from './parameter-store.ts';
-import { type Fate, isRecorded, judgeOf, layersAbove } from './tile-fates.ts';
+import {
+  type Affected,
+  effectsOf,
+  isRecorded,
+  layersAbove,
+  type PlannedEffects,
+  refuseWrong,
+  usualChoice,
+} from './tile-fates.ts';
 import type { TileRecords } from './tile-records.ts';
 import { forgetTimes } from './time-lists.ts';
 
@@ -38,19 +45,8 @@ export interface ShownEntry {
   readonly effective: unknown;
 }
 
-interface PlannedChange extends Pick<CatalogEntry, 'name' | 'document'> {
+interface PlannedChange extends PlannedEffects, Pick<CatalogEntry, 'name' | 'document'> {
   readonly kind: EntryKind;
-  /** The layers whose tiles it may make wrong, and what these depend on afterwards; null: the layer is removed. */
-  readonly layers: ReadonlyMap<string, TileFacets | null>;
-  /** Layers drawn from them, directly or through others. */
-  readonly above: readonly string[];
-  /** Whether the layer would still offer a cached tile set. */
-  readonly offers: (set: TileSetKey, store: unknown) => boolean;
-}
-
-interface Affected extends StoreChange {
-  readonly set: TileSetKey;
-  readonly fate: Fate;
 }
 
 export interface EntryChanged {
@@ -91,6 +87,9 @@ export interface FollowedChange {
   readonly refused: (message: string) => void;
 }
 
+/** Facets are computed from these; a grid set changes those of the layers too. */
+const SHAPES = ['grid-set', 'area'] as const;
+const MAX_PLANS = 10;
 /** Layers per transaction: other writers wait for it, and with SQLite the event loop. */
 const FOLLOWED_AT_ONCE = 5;
 
@@ -143,26 +142,57 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     return entry && entry.document !== null ? entry : null;
   }
 
+  /** Repeats an attempt that returns null because this process has not applied the latest declarations. */
+  async function whenCurrent<Result>(attempt: () => Promise<Result | null>): Promise<Result> {
+    for (let left = MAX_PLANS; left > 0; left--) {
+      const result = await attempt();
+      if (result !== null) return result;
+      await declared.refresh();
+    }
+    throw new UnavailableError('The declarations are being changed by many requests; try again later.');
+  }
+
+  function applyChange(
+    kind: EntryKind,
+    name: string,
+    change: ChangeOptions,
+    planFrom: (former: CatalogEntry | null) => Promise<PlannedChange>,
+  ): Promise<EntryChanged> {
+    refuseFixed(kind, name);
+    return whenCurrent(async () => {
+      const { version } = declared;
+      const former = await existingEntry(kind, name);
+      return applyPlan(await planFrom(former), version, former, change);
+    });
+  }
+
+  /** Null: the plan is outdated, and nothing has changed. */
   async function applyPlan(
     plan: PlannedChange,
+    version: number,
     former: CatalogEntry | null,
     change: ChangeOptions,
-  ): Promise<EntryChanged> {
+  ): Promise<EntryChanged | null> {
     const { kind, name, document } = plan;
     if (change.dryRun) checkExpected(former, change.expected);
-    const usual = await effects(plan, null);
+    const usual = await effectsOf(catalog, plan, null);
     const { tiles: choice = null } = change;
     if (choice !== null && choice !== 'drop') refuseWrong(usual);
     const shown = {
       document: reader.shown(document),
       before: former && reader.shown(former.document),
-      tileSets: choice === null ? usual : await effects(plan, choice),
+      tileSets: choice === null ? usual : await effectsOf(catalog, plan, choice),
       usual: usualChoice(usual),
     };
     const done = { kind, name, ...shown, created: former === null };
     if (change.dryRun) return { ...done, version: null };
     await cleanUp(await entries.get(kind, name));
-    const entry = await entries.transaction((inside) => write(inside, plan, change));
+    const entry = await entries.transaction(async (inside) =>
+      (await inside.hasChanged(kind === 'layer' ? SHAPES : [...SHAPES, 'layer'], version))
+        ? null
+        : write(inside, plan, change),
+    );
+    if (!entry) return null;
     await declared.refresh();
     await options.announce();
     const layers = [...plan.layers.keys(), ...plan.above];
@@ -199,25 +229,6 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     } catch (error) {
       options.log.warn({ err: error, layer }, 'tiles of a former declaration could not be removed yet');
     }
-  }
-
-  async function effects(
-    { layers, above, offers }: PlannedChange,
-    choice: TileChoice | null,
-  ): Promise<readonly Affected[]> {
-    const affected: Affected[] = [];
-    const judge = judgeOf(catalog, layers, choice);
-    for (const layer of [...layers.keys(), ...above]) {
-      for (const store of catalog.stores().values()) {
-        for (const set of await tileSetsIn(store, layer)) {
-          const own = judge(set);
-          const fate = own === 'kept' && layers.has(layer) && !offers(set, store) ? 'orphaned' : own;
-          if (fate)
-            affected.push({ set, fate, ...(fate === 'kept' ? NO_CHANGE : await amountInSet(store, set)) });
-        }
-      }
-    }
-    return affected;
   }
 
   function admitted(document: unknown): LayerDeclaration<Source> {
@@ -320,12 +331,10 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     },
 
     /** Throws `request-invalid` when a hidden secret is no longer known. */
-    async put(kind: EntryKind, input: unknown, change: ChangeOptions): Promise<EntryChanged> {
-      refuseFixed(kind, nameIn(input));
-      const former = await existingEntry(kind, nameIn(input));
-      const plan = kind === 'layer' ? await planLayer(input, former) : await planGridSet(input);
-      return await applyPlan(plan, former, change);
-    },
+    put: async (kind: EntryKind, input: unknown, change: ChangeOptions): Promise<EntryChanged> =>
+      applyChange(kind, nameIn(input), change, (former) =>
+        kind === 'layer' ? planLayer(input, former) : planGridSet(input),
+      ),
 
     /**
      * Changes many layers, a few per transaction; every process has applied them when it returns. Doubtful tiles have
@@ -335,12 +344,14 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       const written: CatalogEntry[] = [];
       for (let at = 0; at < changes.length; at += FOLLOWED_AT_ONCE) {
         const some = changes.slice(at, at + FOLLOWED_AT_ONCE);
-        await entries.transaction(async (inside) => {
-          for (const change of some) {
-            const entry = await writeFollowed(inside, change, by);
-            if (entry) written.push(entry);
-          }
-        });
+        const attempt = async (inside: EntryTransaction) => {
+          if (await inside.hasChanged(SHAPES, declared.version)) return null;
+          const done: (CatalogEntry | null)[] = [];
+          for (const change of some) done.push(await writeFollowed(inside, change, by));
+          return done;
+        };
+        const done = await whenCurrent(() => entries.transaction(attempt));
+        written.push(...done.filter((entry) => entry !== null));
         await nextTurn();
       }
       if (written.length === 0) return;
@@ -351,11 +362,10 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     },
 
     async remove(kind: EntryKind, name: string, change: ChangeOptions): Promise<EntryChanged> {
-      refuseFixed(kind, name);
-      const former = await existingEntry(kind, name);
-      if (!former)
+      return applyChange(kind, name, change, async (former) => {
+        if (former) return planRemoval(kind, name);
         throw new TilewardenError('entry-unknown', `There is no ${wordFor(kind)} ${shortened(name)}.`);
-      return await applyPlan(await planRemoval(kind, name), former, change);
+      });
     },
 
     /** Completes changes that a crash interrupted. `isAlone`: also removes temporary declarations of the last run. */
@@ -370,19 +380,6 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       for (const entry of await entries.unfinished()) await cleanUp(entry);
     },
   };
-}
-
-function usualChoice(tileSets: readonly Affected[]): TileChoice {
-  if (tileSets.some(({ fate }) => fate === 'truncated')) return 'drop';
-  return tileSets.some(({ fate }) => fate === 'stale') ? 'stale' : 'keep';
-}
-
-function refuseWrong(tileSets: readonly Affected[]): void {
-  const wrong = tileSets.find(({ fate }) => fate === 'truncated');
-  if (!wrong) return;
-  throw invalid(
-    `tiles must be drop or be left out: the change gives cached tiles of ${wrong.set.layer} in ${wrong.set.gridSet} another meaning, so they cannot be kept or renewed.`,
-  );
 }
 
 function wordFor(kind: EntryKind): string {

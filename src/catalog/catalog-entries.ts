@@ -43,6 +43,8 @@ interface EntryChange
 export interface EntryTransaction {
   readonly query: Statements;
   get(kind: KeptKind, name: string): Promise<CatalogEntry | null>;
+  /** Whether an entry of these kinds has changed since a version. */
+  hasChanged(kinds: readonly KeptKind[], since: number): Promise<boolean>;
   /** Throws `entry-changed` if the current version is not the expected one. */
   put(change: EntryChange): Promise<CatalogEntry>;
   /** A new number, greater than those before. Random low bits make the same number in another database unlikely. */
@@ -69,6 +71,10 @@ export function createCatalogEntries(
         async get(kind, name) {
           const row = await entryRow(query, kind, name);
           return row ? readEntry(row) : null;
+        },
+        async hasChanged(kinds, since) {
+          const later = query.selectFrom('catalog_entries').select('name').where('kind', 'in', kinds);
+          return (await later.where('version', '>', since).limit(1).executeTakeFirst()) !== undefined;
         },
         async put(change) {
           const former = await entryRow(query, change.kind, change.name);

@@ -46,7 +46,6 @@ export class DeclaredEntries<Source> {
   readonly #documents = new Map<string, unknown>();
   readonly #gridSets = new Map<string, GridSet>();
   #reader: Reader<Source> | null = null;
-  /** The version of the last entry applied. */
   #seen = 0;
   #refreshing: Promise<boolean> = Promise.resolve(false);
 
@@ -54,6 +53,11 @@ export class DeclaredEntries<Source> {
     this.#options = options;
     this.#fixedLayers = new Set(options.catalog.layerNames());
     this.#fixedGridSets = options.catalog.gridSets.gridSets;
+  }
+
+  /** The version of the last entry applied. */
+  get version(): number {
+    return this.#seen;
   }
 
   isFixedLayer(name: string): boolean {

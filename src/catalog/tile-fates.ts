@@ -1,6 +1,9 @@
+import { invalid } from '../domain/errors.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { collectYielding } from '../lib/yielding.ts';
+import { amountInSet, tileSetsIn } from '../storage/read-tiles.ts';
+import { NO_CHANGE, type StoreChange } from '../storage/store.ts';
 import type { ChangeableCatalog } from './catalog.ts';
 import {
   declaredIn,
@@ -69,6 +72,53 @@ function ownFates(
     if (after === null || after === splitIncarnation(set.incarnation).own) return 'kept';
     return isReachable(next, set) ? 'stale' : 'truncated';
   };
+}
+
+export interface PlannedEffects {
+  /** The layers whose tiles the change may make wrong, and what these depend on afterwards; null: the layer is removed. */
+  readonly layers: ReadonlyMap<string, TileFacets | null>;
+  /** Layers drawn from them, directly or through others. */
+  readonly above: readonly string[];
+  /** Whether the layer would still offer a cached tile set. */
+  readonly offers: (set: TileSetKey, store: unknown) => boolean;
+}
+
+export interface Affected extends StoreChange {
+  readonly set: TileSetKey;
+  readonly fate: Fate;
+}
+
+export async function effectsOf(
+  catalog: JudgedCatalog & Pick<ChangeableCatalog<unknown>, 'stores'>,
+  { layers, above, offers }: PlannedEffects,
+  choice: TileChoice | null,
+): Promise<readonly Affected[]> {
+  const affected: Affected[] = [];
+  const judge = judgeOf(catalog, layers, choice);
+  for (const layer of [...layers.keys(), ...above]) {
+    for (const store of catalog.stores().values()) {
+      for (const set of await tileSetsIn(store, layer)) {
+        const own = judge(set);
+        const fate = own === 'kept' && layers.has(layer) && !offers(set, store) ? 'orphaned' : own;
+        if (fate)
+          affected.push({ set, fate, ...(fate === 'kept' ? NO_CHANGE : await amountInSet(store, set)) });
+      }
+    }
+  }
+  return affected;
+}
+
+export function usualChoice(tileSets: readonly Affected[]): TileChoice {
+  if (tileSets.some(({ fate }) => fate === 'truncated')) return 'drop';
+  return tileSets.some(({ fate }) => fate === 'stale') ? 'stale' : 'keep';
+}
+
+export function refuseWrong(tileSets: readonly Affected[]): void {
+  const wrong = tileSets.find(({ fate }) => fate === 'truncated');
+  if (!wrong) return;
+  throw invalid(
+    `tiles must be drop or be left out: the change gives cached tiles of ${wrong.set.layer} in ${wrong.set.gridSet} another meaning, so they cannot be kept or renewed.`,
+  );
 }
 
 export function isRecorded(record: TileRecord | null, facets: TileFacets): boolean {

@@ -47,6 +47,12 @@ export async function releaseShares(database: Database, instance: string): Promi
   await database.notify(CHANNEL);
 }
 
+/** At a start, when no former process can be alive: its places, claims and outages would count until they expire. */
+export async function forgetFormerProcesses({ change }: Pick<Database, 'change'>): Promise<void> {
+  for (const table of ['node_shares', 'node_flights', 'host_outages'] as const)
+    await change.deleteFrom(table).execute();
+}
+
 async function sharesOf(query: Statements, name: string, now: number) {
   await query.deleteFrom('node_shares').where('expires_at', '<', now).execute();
   return query.selectFrom('node_shares').selectAll().where('name', '=', name).orderBy('instance').execute();

@@ -181,6 +181,9 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
       await database.notify('others');
       expect(notified).toBe(before);
     }));
+
+  it(`a notification on ${dialect} that cannot be sent does not fail its sender`, () =>
+    withDatabase((database) => database.notify('too long '.repeat(1000))));
 });
 
 it('reading from PostgreSQL goes on while more transactions than it has connections wait for a lock', async () => {

@@ -33,7 +33,7 @@ export interface Database {
   transaction<Result>(lock: string | null, work: (query: Statements) => Promise<Result>): Promise<Result>;
   /** Milliseconds since 1970 by the clock that all users of the database share: PostgreSQL's, or this machine's. */
   now(): Promise<number>;
-  /** Calls every listener of this channel: in SQLite in the processes with the same `feed`. */
+  /** Calls every listener of this channel: in SQLite in the processes with the same `feed`. Never rejects; see `listen`. */
   notify(channel: string): Promise<void>;
   /** A notification may be lost with a connection: listeners also poll from time to time. */
   listen(channel: string, listener: () => void): () => void;

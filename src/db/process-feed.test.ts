@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serialize } from 'node:v8';
+import BetterSqlite3 from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { randomSeed } from '../../test/fixtures/length.ts';
 import { whenOver } from '../../test/fixtures/when-over.ts';
@@ -12,15 +13,15 @@ import { createProcessFeed, GONE, MISSED, ProcessFeed } from './process-feed.ts'
 
 async function openFeeds(count: number) {
   const data = await mkdtemp(join(tmpdir(), 'tilewarden-feed-'));
-  const parent = await createProcessFeed(data);
+  const env = { clock: systemClock, log: silentLogger };
+  const parent = await createProcessFeed(data, env);
   const silent: number[] = [];
   const open = (instance: string) =>
     new ProcessFeed({
       data,
       instance,
       onSilent: (pid) => silent.push(pid),
-      clock: systemClock,
-      log: silentLogger,
+      ...env,
     });
   const feeds = Array.from({ length: count }, (_, index) => open(`process ${index}`));
   whenOver(async () => {
@@ -28,7 +29,13 @@ async function openFeeds(count: number) {
     parent.close();
     await rm(data, { recursive: true, force: true });
   });
-  return { parent, feeds: feeds as [ProcessFeed, ProcessFeed, ProcessFeed, ...ProcessFeed[]], open, silent };
+  return {
+    data,
+    parent,
+    feeds: feeds as [ProcessFeed, ProcessFeed, ProcessFeed, ...ProcessFeed[]],
+    open,
+    silent,
+  };
 }
 
 it('a notice that is posted is applied by the next poll of another process, and not by its own', async () => {
@@ -73,10 +80,23 @@ it('a process that opens after a question, or has ended, is not waited for', asy
   const late = open('late');
   await following.close();
   const lateFollowing = await late.follow();
-  parent.gone(process.pid, true);
+  void parent.gone(process.pid, true);
   await one.ask('keys');
   await lateFollowing.close();
   await late.close();
+});
+
+it('the end of a process is recorded although another one writes at that moment', async () => {
+  const { data, feeds, parent } = await openFeeds(2);
+  const [one, other] = feeds;
+  await other.follow();
+  const writer = new BetterSqlite3(join(data, 'processes.db'));
+  writer.exec('begin immediate');
+  const gone = parent.gone(process.pid, true);
+  writer.exec('commit');
+  writer.close();
+  await gone;
+  await one.ask('keys');
 });
 
 it('figures of a process that has ended are kept, and marked as such; the others are notified', async () => {
@@ -87,7 +107,7 @@ it('figures of a process that has ended are kept, and marked as such; the others
   await other.follow();
   await other.publish(serialize({ hits: 3 }));
   expect(one.published()).toEqual([{ live: true, body: { hits: 3 } }]);
-  parent.gone(process.pid, true);
+  void parent.gone(process.pid, true);
   expect(one.published()).toEqual([{ live: false, body: { hits: 3 } }]);
   one.poll();
   expect(gone).toMatchObject([{ crashed: true }]);

@@ -18,6 +18,7 @@ import BetterSqlite3 from 'better-sqlite3';
 import { createDeferred, type Deferred } from '../lib/deferred.ts';
 import type { Env } from '../lib/env.ts';
 import { errorCode, isNoRoom, UnavailableError } from '../lib/error-code.ts';
+import { repeat } from '../lib/repeat.ts';
 
 type Listener = (body: unknown) => void | Promise<void>;
 
@@ -79,31 +80,43 @@ const TABLES = `
   create table published (instance text primary key, live integer, body blob);`;
 
 /** For the parent of the processes, before it starts them. */
-export async function createProcessFeed(data: string) {
+export async function createProcessFeed(data: string, env: Env) {
   const path = join(data, FILE);
   for (const suffix of ['', '-wal', '-shm']) await rm(`${path}${suffix}`, { force: true });
   const database = connect(path);
   database.exec(TABLES);
+  const closing = new AbortController();
+  const remove = database.transaction((pid: number, crashed: boolean) => {
+    const ended = database.prepare('delete from processes where pid = ? returning instance').pluck();
+    for (const instance of ended.all(pid) as string[]) {
+      const notice: GoneProcess = { instance, crashed };
+      database.prepare('update published set live = 0 where instance = ?').run(instance);
+      database
+        .prepare("insert into notices (instance, channel, body, asks) values ('', ?, ?, 0)")
+        .run(GONE, serialize(notice));
+    }
+    database
+      .prepare(
+        'delete from published where live = 0 and rowid not in (select rowid from published where live = 0 order by rowid desc limit ?)',
+      )
+      .run(KEPT_FORMER);
+  });
   return {
-    /** Removes a process that has ended. */
-    gone(pid: number, crashed: boolean): void {
-      database.transaction(() => {
-        const ended = database.prepare('delete from processes where pid = ? returning instance').pluck();
-        for (const instance of ended.all(pid) as string[]) {
-          const notice: GoneProcess = { instance, crashed };
-          database.prepare('update published set live = 0 where instance = ?').run(instance);
-          database
-            .prepare("insert into notices (instance, channel, body, asks) values ('', ?, ?, 0)")
-            .run(GONE, serialize(notice));
-        }
-        database
-          .prepare(
-            'delete from published where live = 0 and rowid not in (select rowid from published where live = 0 order by rowid desc limit ?)',
-          )
-          .run(KEPT_FORMER);
-      })();
+    /** Removes a process that has ended, and retries until that is recorded: others would wait for it. Never rejects. */
+    async gone(pid: number, crashed: boolean): Promise<void> {
+      const recorded = new AbortController();
+      const record = () => {
+        remove.immediate(pid, crashed);
+        recorded.abort();
+      };
+      const failure = 'the end of a process could not be recorded; retrying';
+      const until = AbortSignal.any([recorded.signal, closing.signal]);
+      await repeat(record, { ...env, pause: RETRY_MS, failure }, until);
     },
-    close: (): void => void database.close(),
+    close(): void {
+      closing.abort();
+      database.close();
+    },
   };
 }
 

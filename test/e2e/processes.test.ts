@@ -3,13 +3,17 @@ import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openDatabase } from '../../src/db/open-database.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { eventually, untilStored } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { childrenOf, isAlive } from '../fixtures/processes.ts';
-import { temporaryFolder } from '../fixtures/when-over.ts';
+import { temporaryFolder, whenOver } from '../fixtures/when-over.ts';
 import { askWho, basicOf } from '../security/login-flood.ts';
 import { rawRequest } from '../security/raw-request.ts';
 import { expectCleanLog, type RunningServer, startServer } from './server.ts';
+import { openServer } from './server-in-process.ts';
 
 const PROCESSES = 3;
 /** One that is killed while it starts is tried again; pieces of its workers go to others. */
@@ -576,5 +580,25 @@ describe('a server with several processes whose configuration is edited', () => 
     process.kill(first[0] ?? 0, 'SIGKILL');
     await eventually('another one begins', () => processesOf(pair).some((pid) => !first.includes(pid)));
     expect((await pair.stop()).stderr).not.toContain('a process of the server did not stop in time');
+  });
+
+  it('a start forgets the places, claims and outages of processes that were killed', async () => {
+    const { data, stop } = await openServer();
+    await stop();
+    const location = join(data, 'tilewarden.db');
+    const database = await openDatabase({ location, clock: systemClock, log: silentLogger });
+    whenOver(() => database.close());
+    const later = { instance: 'killed', expires_at: Date.now() + 86_400_000 };
+    const place = { ...later, name: 'host', wanted: 9, urgent: 9, places: 9 };
+    const outage = { instance: 'killed', host: 'host', outage: '{}', until: later.expires_at };
+    await database.change.insertInto('node_shares').values(place).execute();
+    await database.change
+      .insertInto('node_flights')
+      .values({ ...later, metatile: 'a' })
+      .execute();
+    await database.change.insertInto('host_outages').values(outage).execute();
+    await openServer({ data });
+    for (const table of ['node_shares', 'node_flights', 'host_outages'] as const)
+      expect(await database.query.selectFrom(table).selectAll().execute()).toEqual([]);
   });
 });

@@ -49,7 +49,10 @@ export async function openPostgres(options: DatabaseOptions): Promise<Database> 
       return (await time.execute(query)).rows[0]?.now ?? 0;
     },
     async notify(channel) {
-      await sql`select pg_notify('tilewarden', ${channel})`.execute(query);
+      const sending = sql`select pg_notify('tilewarden', ${channel})`.execute(query);
+      await sending.catch((err: unknown) =>
+        options.log.debug({ err, channel }, 'a notification was not sent'),
+      );
     },
     listen(channel, listener) {
       bus.on(channel, listener);

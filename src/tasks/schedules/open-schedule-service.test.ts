@@ -157,6 +157,19 @@ describe('a schedule', () => {
     expect((await schedules.get(schedule.id))?.nextDue).toBe(clock.now() + 21 * HOUR);
   });
 
+  it('a schedule is due again soon after a clock that was ahead, however many others there are', async () => {
+    const { fixture, clock, runner, store, schedules } = await openSchedules();
+    const schedule = await added(schedules);
+    for (let n = 0; n < 30; n++) await added(schedules, { name: `yearly ${n}`, cron: '0 0 1 6 *' });
+    await runner.advanceAll();
+    const { service: tasks, selections } = fixture;
+    const ahead = { ...clock, now: () => clock.now() + 30 * DAY };
+    await createScheduleRunner({ store, tasks, selections, clock: ahead, log: silentLogger }).advanceAll();
+    expect((await schedules.get(schedule.id))?.nextDue).toBe(clock.now() + 30 * DAY + 22 * HOUR);
+    for (let round = 0; round < 4; round++) await runner.advanceAll();
+    expect((await schedules.get(schedule.id))?.nextDue).toBe(clock.now() + 22 * HOUR);
+  });
+
   it('a schedule makes one task of a run that was cut off before it was recorded', async () => {
     const { fixture, clock, runner, store, schedules } = await openSchedules();
     const schedule = await added(schedules);
@@ -204,6 +217,41 @@ describe('a schedule', () => {
     clock.advance(16 * HOUR);
     await runner.advanceAll();
     expect((await fixture.service.get(taskId))?.state).not.toBe('paused');
+  });
+
+  it('a task whose hold was cut off halfway is held by the next poll and resumes with the hours', async () => {
+    const { fixture, clock, runner, store, schedules } = await openSchedules();
+    hang(fixture);
+    const schedule = await added(schedules, { cron: '0 1 * * *', hours: '01:00-06:00' });
+    clock.advance(HOUR);
+    await runner.advanceAll();
+    const taskId = (await schedules.runs(schedule.id, 1))[0]?.taskId ?? 0;
+    const cut = () => Promise.reject(new Error('the power is gone'));
+    const { service: tasks, selections } = fixture;
+    const rest = { selections, clock, log: silentLogger };
+    clock.advance(5 * HOUR);
+    await createScheduleRunner({ ...rest, tasks, store: { ...store, changeRun: cut } }).advanceAll();
+    await createScheduleRunner({ ...rest, tasks: { ...tasks, pause: cut }, store }).advanceAll();
+    await runner.advanceAll();
+    expect((await tasks.get(taskId))?.state).toBe('paused');
+    clock.advance(19 * HOUR);
+    await runner.advanceAll();
+    expect((await tasks.get(taskId))?.state).toMatch(/pending|running/);
+  });
+
+  it('a task that an operator has paused stays paused when the hours of its schedule return', async () => {
+    const { fixture, clock, runner, schedules } = await openSchedules();
+    hang(fixture);
+    const schedule = await added(schedules, { hours: '22:00-06:00' });
+    clock.advance(22 * HOUR);
+    await runner.advanceAll();
+    const taskId = (await schedules.runs(schedule.id, 1))[0]?.taskId ?? 0;
+    await fixture.service.pause(taskId);
+    for (const hours of [8, 16]) {
+      clock.advance(hours * HOUR);
+      await runner.advanceAll();
+      expect((await fixture.service.get(taskId))?.state).toBe('paused');
+    }
   });
 
   it('a schedule with overrun stop ends its task when its hours are over', async () => {
@@ -310,6 +358,18 @@ describe('schedules of the configuration file', () => {
     ]);
     const after = await open([]);
     expect(await after.list(null)).toMatchObject([{ name: 'own' }]);
+  });
+
+  it('schedules of the configuration file are not put off at a start by a clock that was ahead', async () => {
+    const { clock, store, open, schedules } = await openSchedules([NIGHTLY]);
+    const [{ id = 0 } = {}] = await schedules.list('roads');
+    await store.replace(id, {
+      declaration: NIGHTLY,
+      origin: 'configuration',
+      nextDue: clock.now() + 400 * DAY,
+    });
+    const [again] = await (await open([NIGHTLY])).list('roads');
+    expect(again?.nextDue).toBe(clock.now() + 22 * HOUR);
   });
 
   it('schedules of the configuration file are due again when they are switched on again', async () => {

@@ -23,6 +23,8 @@ interface ScheduleServiceOptions extends Omit<ScheduleRunnerOptions, 'store'> {
 /** Milliseconds. Cron expressions count minutes, so a poll comes at each full one too. */
 const POLL_INTERVAL_MS = 5000;
 const MINUTE = 60_000;
+/** Schedules per poll whose next time is computed again: a timetable takes about a millisecond. */
+const CHECKED_AT_ONCE = 20;
 const CONFIGURATION = 'configuration';
 
 export type ScheduleService = Awaited<ReturnType<typeof openScheduleService>>;
@@ -106,8 +108,8 @@ async function takeOver(
     missing.delete(nameOf(known));
     if (declaration) {
       const sameTimes = known.cron === declaration.cron && known.timeZone === declaration.timeZone;
-      const current = sameTimes && declaration.enabled ? known.nextDue : null;
-      const nextDue = current ?? firstDue(declaration, clock);
+      const first = firstDue(declaration, clock);
+      const nextDue = sameTimes && first !== null ? Math.min(known.nextDue ?? first, first) : first;
       await store.replace(known.id, { declaration, origin: CONFIGURATION, nextDue });
     } else if (known.origin === CONFIGURATION) await store.remove(known.id);
   }
@@ -135,6 +137,8 @@ interface ScheduleRunnerOptions extends Env {
 /** Runs schedules. Interrupted work is done once by the next poll, not twice. */
 export function createScheduleRunner(options: ScheduleRunnerOptions) {
   const { store, tasks, selections, onFailed, clock, log } = options;
+  /** The id of the last schedule that `bringForward` has checked. */
+  let checked = 0;
 
   async function advanceAll(): Promise<void> {
     for (const schedule of await store.dueOrUnderWay(clock.now())) {
@@ -144,6 +148,18 @@ export function createScheduleRunner(options: ScheduleRunnerOptions) {
           'a schedule could not be run',
         ),
       );
+      await nextTurn();
+    }
+    await bringForward();
+  }
+
+  /** A clock that was ahead has put schedules off: none is due later than the first time from now on. */
+  async function bringForward(): Promise<void> {
+    const some = await store.waiting(clock.now(), checked, CHECKED_AT_ONCE);
+    checked = some.length < CHECKED_AT_ONCE ? 0 : (some.at(-1)?.id ?? 0);
+    for (const schedule of some) {
+      const first = createTimetable(schedule).dueAfter(clock.now());
+      if (first !== null && first < (schedule.nextDue ?? first)) await store.bringForward(schedule, first);
       await nextTurn();
     }
   }
@@ -181,19 +197,19 @@ export function createScheduleRunner(options: ScheduleRunnerOptions) {
     }
     const now = clock.now();
     const opens = createTimetable(schedule).mayBeginAt(now);
-    const isHeld = run.state === 'held';
-    if (opens <= now && isHeld) {
+    if (opens <= now && run.state === 'held') {
       await tasks.resume(task.id);
       await change('started', null);
     }
-    if (opens <= now || isHeld || task.state === 'paused' || schedule.overrun === 'finish') return run;
+    if (opens <= now || task.state === 'paused' || schedule.overrun === 'finish') return run;
     if (schedule.overrun === 'stop') {
       await tasks.cancel({ ids: [task.id], states: ['pending', 'running'] }, `schedule ${schedule.name}`);
       await change('over', 'stopped when its hours were over');
       return null;
     }
-    await tasks.pause(task.id);
+    // Recorded first: a task that was paused without it would never be resumed.
     await change('held', `waits until ${isoTime(opens)}`);
+    await tasks.pause(task.id);
     return run;
   }
 

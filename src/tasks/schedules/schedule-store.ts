@@ -38,6 +38,18 @@ export function createScheduleStore(database: Database) {
       return (await due.orderBy('layer').orderBy('name').execute()).map(scheduleOf);
     },
 
+    /** Schedules due later, in the order of their ids. */
+    async waiting(now: number, afterId: number, limit: number): Promise<readonly Schedule[]> {
+      const later = query.selectFrom('schedules').selectAll().where('next_due', '>', now);
+      return (await later.where('id', '>', afterId).orderBy('id').limit(limit).execute()).map(scheduleOf);
+    },
+
+    /** Does nothing if its time has changed. */
+    async bringForward({ id, nextDue }: Schedule, due: number): Promise<void> {
+      const schedule = database.change.updateTable('schedules').set({ next_due: due });
+      await schedule.where('id', '=', id).where('next_due', '=', nextDue).execute();
+    },
+
     get: (id: number): Promise<Schedule | null> => find(query, id),
 
     /** Null when the layer has one of that name. */

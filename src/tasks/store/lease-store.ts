@@ -31,7 +31,8 @@ export function createLeaseStore({ database, clock, random }: LeaseStoreOptions)
       for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
         const lease = await changeTasks(database, [], (query) => takeLease(query, wish, clock.now()));
         if (lease === 'again') continue;
-        if (lease) await database.notify(TASKS_CHANGED);
+        // Not awaited: on a slow connection the lease would expire before its work begins.
+        if (lease) void database.notify(TASKS_CHANGED);
         return lease;
       }
       return null;
