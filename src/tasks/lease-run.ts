@@ -1,7 +1,7 @@
 import { type AreaCover, countCovered } from '../domain/area-cover.ts';
 import { isTilewardenError, messageWithStatus } from '../domain/errors.ts';
 import type { TileRangeLevel } from '../domain/grid-subset.ts';
-import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
+import { tileSetId } from '../domain/tile-key.ts';
 import { HostClosed } from '../domain/upstream-status.ts';
 import type { Env } from '../lib/env.ts';
 import { Semaphore } from '../lib/semaphore.ts';
@@ -20,8 +20,8 @@ export interface LeaseRunOptions extends Env {
   readonly pipeline: TilePipeline;
   /** Null: this worker has no tasks of type `export`. */
   readonly exporter: Exporter | null;
-  /** Notifies every memory tier that may hold these replaced tiles; resolves when they have dropped them. */
-  readonly tilesChanged: (change: TileRangeLevel & { readonly set: TileSetKey }) => Promise<void>;
+  /** Resolves when no other process shows tiles from memory that this one has replaced. */
+  readonly announceStored: () => Promise<void>;
   /** By the current declaration of the layer. Throws when the tiles of the lease are no longer available. */
   readonly tilesOf: (lease: Lease) => ResolvedTileSet;
   /** Whether this worker has no thread left for other tasks. */
@@ -56,8 +56,6 @@ interface Work {
 export class LeaseRun {
   readonly lease: Lease;
   readonly #options: LeaseRunOptions;
-  /** Tile set by the declaration at the start of the last step. */
-  #tiles: ResolvedTileSet;
   readonly #cover: AreaCover | null;
   readonly #tally: LeaseTally;
   readonly #work: Iterator<Work>;
@@ -77,9 +75,9 @@ export class LeaseRun {
   constructor(lease: Lease, options: LeaseRunOptions) {
     this.lease = lease;
     this.#options = options;
-    this.#tiles = options.tilesOf(lease);
+    options.tilesOf(lease);
     this.#cover = coverOf(lease.plan, lease.request);
-    this.#tally = new LeaseTally(lease.plan, lease.kind === 'piece' ? lease.doneSteps : 0);
+    this.#tally = new LeaseTally(lease.kind === 'piece' ? lease.doneSteps : 0);
     this.#threads = new Semaphore(lease.threads);
     this.#work = this.#workOf(lease);
     this.#lastReport = options.clock.monotonic();
@@ -181,7 +179,6 @@ export class LeaseRun {
   async #performAsDeclared(step: TileRangeLevel) {
     for (;;) {
       const tiles = this.#options.tilesOf(this.lease);
-      this.#tiles = tiles;
       const counts = await performStep(step, this.#contextWith(tiles));
       if (tileSetId(this.#options.tilesOf(this.lease).set) === tileSetId(tiles.set)) return counts;
     }
@@ -224,7 +221,7 @@ export class LeaseRun {
       return;
     }
     for (const step of lease.steps) {
-      yield { step, end: (outcome) => this.#tally.retryEnded(step.id, step, step.tiles, outcome) };
+      yield { step, end: (outcome) => this.#tally.retryEnded(step.id, step.tiles, outcome) };
     }
   }
 
@@ -249,16 +246,10 @@ export class LeaseRun {
   async #reportNow(intent: Report['intent']): Promise<void> {
     if (this.#abort.signal.aborted && intent === 'go-on') return;
     const snapshot = this.#tally.take();
-    await this.#reportChanges(snapshot);
+    await this.#options.announceStored();
     const answer = await this.#send(this.#reportOf(snapshot, intent));
     if (answer === 'over') this.abort(new Error('The lease has ended.'));
     if (answer === 'hand-back') this.handBack();
-  }
-
-  async #reportChanges({ changed }: TallySnapshot): Promise<void> {
-    // No process caches tiles that a truncation removes: its mark hides them.
-    if (this.lease.request.type === 'truncate') return;
-    for (const [z, rect] of changed) await this.#options.tilesChanged({ set: this.#tiles.set, z, rect });
   }
 
   #reportOf({ doneSteps, counts, failures, retried }: TallySnapshot, intent: Report['intent']): Report {

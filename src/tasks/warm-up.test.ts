@@ -28,7 +28,7 @@ function openWarmingWorker({ database, harness }: TaskFixture) {
     threads: 2,
     workers: 1,
     exporter: null,
-    tilesChanged: async () => {},
+    announceStored: async () => {},
     async warmUp(woken) {
       const ended = createDeferred<void>();
       woken.addEventListener('abort', () => ended.resolve());
