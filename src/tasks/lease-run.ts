@@ -96,21 +96,19 @@ export class LeaseRun {
   /** Cancels steps in flight, upstream requests included. */
   abort(reason: Error): void {
     this.#handingBack = true;
+    this.#exhausted = false;
     this.#abort.abort(reason);
   }
 
   /** Resolves when no part of it is running; does not reject for a failed step. */
   async run(): Promise<void> {
-    const lanes = Promise.all(Array.from({ length: this.#stepsAtOnce() }, () => this.#lane()));
+    const lanes = Array.from({ length: this.#stepsAtOnce() }, () => this.#lane());
     const ended = new AbortController();
     const reports = this.#reportRegularly(ended.signal);
-    reports.catch((error: Error) => this.abort(error));
-    try {
-      await lanes;
-    } finally {
-      ended.abort();
-      await reports;
-    }
+    for (const part of [...lanes, reports]) part.catch((error: Error) => this.abort(error));
+    await Promise.allSettled(lanes);
+    ended.abort();
+    await Promise.all([...lanes, reports]);
     await this.#report(this.#exhausted ? 'finish' : 'hand-back');
   }
 
@@ -134,10 +132,7 @@ export class LeaseRun {
         this.#rest(outcome);
         return;
       }
-      if (this.#abort.signal.aborted && !outcome.ok) {
-        this.#exhausted = false;
-        return;
-      }
+      if (this.#abort.signal.aborted && !outcome.ok) return;
       if (!outcome.ok && this.lease.request.type === 'export') {
         await this.#options.failTask(this.lease.taskId, outcome.reason);
         this.handBack();
@@ -245,9 +240,7 @@ export class LeaseRun {
 
   async #reportNow(intent: Report['intent']): Promise<void> {
     if (this.#abort.signal.aborted && intent === 'go-on') return;
-    const snapshot = this.#tally.take();
-    await this.#options.announceStored();
-    const answer = await this.#send(this.#reportOf(snapshot, intent));
+    const answer = await this.#send(this.#reportOf(this.#tally.take(), intent));
     if (answer === 'over') this.abort(new Error('The lease has ended.'));
     if (answer === 'hand-back') this.handBack();
   }
@@ -277,10 +270,11 @@ export class LeaseRun {
 
   /** A short outage of the database costs no work; a long one costs the lease. */
   async #send(report: Report): Promise<ReportResponse> {
-    const { clock, leases, warn } = this.#options;
+    const { announceStored, clock, leases, warn } = this.#options;
     const deadline = clock.monotonic() + DATABASE_TIMEOUT_MS;
     for (;;) {
       try {
+        await announceStored();
         return await leases.report(report);
       } catch (error) {
         warn(error, 'reports of tasks could not be recorded');
