@@ -9,7 +9,7 @@ import { readVersion } from '../config/environment.ts';
 import { isShared, nodeName, sharesStores } from '../config/node-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { leadAlone } from '../db/database.ts';
-import { MISSED } from '../db/process-feed.ts';
+import { GONE, MISSED } from '../db/process-feed.ts';
 import { misconfigured } from '../domain/errors.ts';
 import type { Env } from '../lib/env.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
@@ -95,6 +95,8 @@ export async function followOthers(
     pipeline.changedElsewhere({ kind: 'everything' });
     return refreshCatalog('process');
   });
+  // It may have stored tiles without announcing them. Nodes read what others have stored.
+  if (!peers) feed?.on(GONE, () => pipeline.changedElsewhere({ kind: 'everything' }));
   if (feed || peers) {
     pipeline.guardCopies({
       isCurrent() {

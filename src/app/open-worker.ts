@@ -9,18 +9,20 @@ import { MISSED } from '../db/process-feed.ts';
 import { misconfigured } from '../domain/errors.ts';
 import type { Channel } from '../lib/channel.ts';
 import { type ClosingStack, opened } from '../lib/closing-stack.ts';
+import { openRepeater } from '../lib/repeat.ts';
 import { warmCutter } from '../raster/warm-cutter.ts';
 import { withoutCaches } from '../storage/open-stores.ts';
 import { createExporter } from '../tasks/exporter.ts';
 import { createLeaseStore } from '../tasks/store/lease-store.ts';
 import { TaskRunner } from '../tasks/task-runner.ts';
 import { explainingDataFaults } from './data-folder.ts';
-import { CATALOG, CONFIG_FILE, TILES } from './membership.ts';
+import { CATALOG, CONFIG_FILE } from './membership.ts';
 import { openFeeds } from './open-feeds.ts';
 import { openNode } from './open-node.ts';
 import { type NodeEnv, openProcess } from './open-process.ts';
 import { openServices, shareCounts } from './open-services.ts';
 import { newerSettings, openChild, type ServerEnv } from './parent.ts';
+import { createStoredTiles } from './stored-tiles.ts';
 
 /** A worker serves no tiles. */
 function withoutMemory(settings: Settings): Settings {
@@ -66,7 +68,10 @@ async function openWorkProcess(settings: Settings, env: NodeEnv, parent: Channel
   const peers = isShared(settings)
     ? createNodeChanges({ database, registry, channels: [], staleMs: 0, clock, log })
     : null;
+  // Closed after the pipeline, which stores tiles to the end.
+  const stored = open.use(createStoredTiles(feed, peers));
   const services = await openServices(parts, { leads: () => false, peers: null }, 'work');
+  services.events.subscribe(stored.add);
   const { declared } = services;
   const refresh = async () => void (await declared.refresh());
   for (const channel of [CATALOG, MISSED]) feed?.on(channel, refresh);
@@ -81,6 +86,8 @@ async function openWorkProcess(settings: Settings, env: NodeEnv, parent: Channel
   shareCounts(openServerFigures(feed, parts, open), services);
   if (feed) open.use(await feed.follow());
   await applyNewer();
+  // Tiles may be stored after the last report of their lease.
+  open.use(openRepeater(stored.post, { clock, log, pause: 1000, failure: 'stored tiles are not announced' }));
   const { workers, maxThreads } = taskSettings(settings);
   open.use(
     new TaskRunner({
@@ -92,11 +99,7 @@ async function openWorkProcess(settings: Settings, env: NodeEnv, parent: Channel
       leases: createLeaseStore(parts),
       warmUp: warmCutter,
       exporter: createExporter({ ...parts, ...services, data: settings.data, node: exportNode(settings) }),
-      async tilesChanged(change) {
-        feed?.post(TILES, { kind: 'tiles', ...change });
-        await feed?.posted();
-        await peers?.waitForAllNodes();
-      },
+      announceStored: stored.announce,
     }),
   );
   return {};

@@ -57,6 +57,20 @@ describe('a tile that is no longer fresh', () => {
     await expect(harness.read(3, 1, 1)).rejects.toMatchObject({ code: 'source-unavailable' });
   });
 
+  it('a tile of a clock that was ahead is renewed by a request and a seed, though its time is not over', async () => {
+    const harness = open({ layer: { expireCacheSeconds: 60 } });
+    harness.clock.advance(365 * DAY);
+    await harness.read(3, 1, 1);
+    await harness.read(3, 5, 5);
+    await later(harness, -365 * DAY);
+    expect((await harness.read(3, 1, 1)).outcome).toBe('MISS');
+    expect(await harness.renew('missing', 3, 5, 5)).toMatchObject({ present: 0 });
+    expect((await harness.read(3, 5, 5)).outcome).toBe('HIT');
+    // Clocks of nodes differ a little.
+    await later(harness, -60_000);
+    expect((await harness.read(3, 5, 5)).outcome).toBe('HIT');
+  });
+
   it('a tile stays fresh for a time that depends on its zoom', async () => {
     const layer = {
       expireCacheByZoom: [

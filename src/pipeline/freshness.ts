@@ -1,4 +1,5 @@
 import { cacheSecondsAt, type Layer, NOT_KEPT } from '../domain/layer.ts';
+import { MAX_CLOCK_LEAD_MS } from '../storage/read-tiles.ts';
 import type { StoredTile } from '../storage/store.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';
 
@@ -35,6 +36,7 @@ export function freshUntil(
 export function isFresh(tiles: Kept, z: number, tile: TileTimes, now: number): boolean {
   if (!isKept(tiles, z)) return false;
   if (tile.freshUntil !== null && tile.freshUntil <= now) return false;
+  if (tile.createdAt > now + MAX_CLOCK_LEAD_MS) return false;
   return tile.createdAt >= freshSince(tiles.bound.layer, z, now);
 }
 

@@ -93,19 +93,23 @@ export async function shownTiles(
   return shown.sort((a, b) => a.y - b.y || a.x - b.x);
 }
 
-/** Visible tiles that were created at `createdSince` or later and whose `freshUntil` is later than `freshAt`. */
+/** Milliseconds. A tile that is younger than now by more was made while a clock was ahead, and is not fresh. */
+export const MAX_CLOCK_LEAD_MS = 300_000;
+
+/** Visible tiles that were created at `createdSince` or later and, if `freshAt` is given, are fresh then. */
 export async function presentTiles(
   store: Pick<Store, 'list'>,
   set: TileSetKey,
   z: number,
   rect: TileRect,
   createdSince: number,
-  freshAt = Number.NEGATIVE_INFINITY,
+  freshAt?: number,
 ): Promise<readonly TileIndex[]> {
   const shown = await shownTiles(store, set, z, rect);
-  return shown.flatMap(({ x, y, createdAt, freshUntil }) =>
-    createdAt >= createdSince && (freshUntil ?? Infinity) > freshAt ? { z, x, y } : [],
-  );
+  const latest = (freshAt ?? Infinity) + MAX_CLOCK_LEAD_MS;
+  const isFresh = ({ createdAt, freshUntil }: TileEntry) =>
+    createdAt >= createdSince && createdAt <= latest && (freshUntil ?? Infinity) > (freshAt ?? -Infinity);
+  return shown.filter(isFresh).map(({ x, y }) => ({ z, x, y }));
 }
 
 /** The common validator of all tiles of `rect`; null if a tile is missing or has another one. */

@@ -1,7 +1,7 @@
 import { type AreaCover, countCovered } from '../domain/area-cover.ts';
 import { isTilewardenError, messageWithStatus } from '../domain/errors.ts';
 import type { TileRangeLevel } from '../domain/grid-subset.ts';
-import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
+import { tileSetId } from '../domain/tile-key.ts';
 import { HostClosed } from '../domain/upstream-status.ts';
 import type { Env } from '../lib/env.ts';
 import { Semaphore } from '../lib/semaphore.ts';
@@ -20,8 +20,8 @@ export interface LeaseRunOptions extends Env {
   readonly pipeline: TilePipeline;
   /** Null: this worker has no tasks of type `export`. */
   readonly exporter: Exporter | null;
-  /** Notifies every memory tier that may hold these replaced tiles; resolves when they have dropped them. */
-  readonly tilesChanged: (change: TileRangeLevel & { readonly set: TileSetKey }) => Promise<void>;
+  /** Resolves when no other process shows tiles from memory that this one has replaced. */
+  readonly announceStored: () => Promise<void>;
   /** By the current declaration of the layer. Throws when the tiles of the lease are no longer available. */
   readonly tilesOf: (lease: Lease) => ResolvedTileSet;
   /** Whether this worker has no thread left for other tasks. */
@@ -56,8 +56,6 @@ interface Work {
 export class LeaseRun {
   readonly lease: Lease;
   readonly #options: LeaseRunOptions;
-  /** Tile set by the declaration at the start of the last step. */
-  #tiles: ResolvedTileSet;
   readonly #cover: AreaCover | null;
   readonly #tally: LeaseTally;
   readonly #work: Iterator<Work>;
@@ -77,9 +75,9 @@ export class LeaseRun {
   constructor(lease: Lease, options: LeaseRunOptions) {
     this.lease = lease;
     this.#options = options;
-    this.#tiles = options.tilesOf(lease);
+    options.tilesOf(lease);
     this.#cover = coverOf(lease.plan, lease.request);
-    this.#tally = new LeaseTally(lease.plan, lease.kind === 'piece' ? lease.doneSteps : 0);
+    this.#tally = new LeaseTally(lease.kind === 'piece' ? lease.doneSteps : 0);
     this.#threads = new Semaphore(lease.threads);
     this.#work = this.#workOf(lease);
     this.#lastReport = options.clock.monotonic();
@@ -98,21 +96,19 @@ export class LeaseRun {
   /** Cancels steps in flight, upstream requests included. */
   abort(reason: Error): void {
     this.#handingBack = true;
+    this.#exhausted = false;
     this.#abort.abort(reason);
   }
 
   /** Resolves when no part of it is running; does not reject for a failed step. */
   async run(): Promise<void> {
-    const lanes = Promise.all(Array.from({ length: this.#stepsAtOnce() }, () => this.#lane()));
+    const lanes = Array.from({ length: this.#stepsAtOnce() }, () => this.#lane());
     const ended = new AbortController();
     const reports = this.#reportRegularly(ended.signal);
-    reports.catch((error: Error) => this.abort(error));
-    try {
-      await lanes;
-    } finally {
-      ended.abort();
-      await reports;
-    }
+    for (const part of [...lanes, reports]) part.catch((error: Error) => this.abort(error));
+    await Promise.allSettled(lanes);
+    ended.abort();
+    await Promise.all([...lanes, reports]);
     await this.#report(this.#exhausted ? 'finish' : 'hand-back');
   }
 
@@ -136,10 +132,7 @@ export class LeaseRun {
         this.#rest(outcome);
         return;
       }
-      if (this.#abort.signal.aborted && !outcome.ok) {
-        this.#exhausted = false;
-        return;
-      }
+      if (this.#abort.signal.aborted && !outcome.ok) return;
       if (!outcome.ok && this.lease.request.type === 'export') {
         await this.#options.failTask(this.lease.taskId, outcome.reason);
         this.handBack();
@@ -181,7 +174,6 @@ export class LeaseRun {
   async #performAsDeclared(step: TileRangeLevel) {
     for (;;) {
       const tiles = this.#options.tilesOf(this.lease);
-      this.#tiles = tiles;
       const counts = await performStep(step, this.#contextWith(tiles));
       if (tileSetId(this.#options.tilesOf(this.lease).set) === tileSetId(tiles.set)) return counts;
     }
@@ -224,7 +216,7 @@ export class LeaseRun {
       return;
     }
     for (const step of lease.steps) {
-      yield { step, end: (outcome) => this.#tally.retryEnded(step.id, step, step.tiles, outcome) };
+      yield { step, end: (outcome) => this.#tally.retryEnded(step.id, step.tiles, outcome) };
     }
   }
 
@@ -248,17 +240,9 @@ export class LeaseRun {
 
   async #reportNow(intent: Report['intent']): Promise<void> {
     if (this.#abort.signal.aborted && intent === 'go-on') return;
-    const snapshot = this.#tally.take();
-    await this.#reportChanges(snapshot);
-    const answer = await this.#send(this.#reportOf(snapshot, intent));
+    const answer = await this.#send(this.#reportOf(this.#tally.take(), intent));
     if (answer === 'over') this.abort(new Error('The lease has ended.'));
     if (answer === 'hand-back') this.handBack();
-  }
-
-  async #reportChanges({ changed }: TallySnapshot): Promise<void> {
-    // No process caches tiles that a truncation removes: its mark hides them.
-    if (this.lease.request.type === 'truncate') return;
-    for (const [z, rect] of changed) await this.#options.tilesChanged({ set: this.#tiles.set, z, rect });
   }
 
   #reportOf({ doneSteps, counts, failures, retried }: TallySnapshot, intent: Report['intent']): Report {
@@ -286,10 +270,11 @@ export class LeaseRun {
 
   /** A short outage of the database costs no work; a long one costs the lease. */
   async #send(report: Report): Promise<ReportResponse> {
-    const { clock, leases, warn } = this.#options;
+    const { announceStored, clock, leases, warn } = this.#options;
     const deadline = clock.monotonic() + DATABASE_TIMEOUT_MS;
     for (;;) {
       try {
+        await announceStored();
         return await leases.report(report);
       } catch (error) {
         warn(error, 'reports of tasks could not be recorded');

@@ -1,19 +1,13 @@
-import { boundsAround } from '../domain/bounds.ts';
 import type { TileRangeLevel } from '../domain/grid-subset.ts';
-import type { TileRect } from '../domain/tile-rect.ts';
 import { addResults } from './perform-step.ts';
 import { type Counts, type FailureReason, NO_COUNTS, type Report, type StepFailure } from './store/lease.ts';
-import type { TaskPlan } from './task-plan.ts';
 
 /** How a step ended: its counts (null: nothing to do), or why it failed. */
 export type StepOutcome =
   | { readonly ok: true; readonly counts: Counts | null }
   | ({ readonly ok: false; readonly tiles: bigint } & FailureReason);
 
-export interface TallySnapshot extends Pick<Report, 'doneSteps' | 'counts' | 'failures' | 'retried'> {
-  /** Where tiles were replaced or removed, rounded up to a rectangle a zoom. */
-  readonly changed: ReadonlyMap<number, TileRect>;
-}
+export type TallySnapshot = Pick<Report, 'doneSteps' | 'counts' | 'failures' | 'retried'>;
 
 /**
  * Unreported work of a lease. Steps of a piece end in any order; they are counted
@@ -25,12 +19,8 @@ export class LeaseTally {
   #counts: Counts = NO_COUNTS;
   #failures: StepFailure[] = [];
   #retried = new Map<number, FailureReason | null>();
-  #changed = new Map<number, TileRect>();
 
-  readonly #plan: TaskPlan;
-
-  constructor(plan: TaskPlan, doneSteps: number) {
-    this.#plan = plan;
+  constructor(doneSteps: number) {
     this.#doneSteps = doneSteps;
   }
 
@@ -47,11 +37,10 @@ export class LeaseTally {
     this.#counts = { ...this.#counts, upstreamRequests: this.#counts.upstreamRequests + 1 };
   }
 
-  retryEnded(id: number, step: TileRangeLevel, tiles: bigint, outcome: StepOutcome): void {
+  retryEnded(id: number, tiles: bigint, outcome: StepOutcome): void {
     this.#retried.set(id, outcome.ok ? null : { reason: outcome.reason, upstream: outcome.upstream ?? null });
     if (!outcome.ok) return;
     this.#counts = addCounts(this.#counts, { ...(outcome.counts ?? NO_COUNTS), processed: tiles });
-    this.#noteChange(step, outcome.counts);
   }
 
   take(): TallySnapshot {
@@ -60,12 +49,10 @@ export class LeaseTally {
       counts: this.#counts,
       failures: this.#failures,
       retried: this.#retried,
-      changed: this.#changed,
     };
     this.#counts = NO_COUNTS;
     this.#failures = [];
     this.#retried = new Map();
-    this.#changed = new Map();
     return snapshot;
   }
 
@@ -75,29 +62,10 @@ export class LeaseTally {
       this.#failures.push({ z: step.z, rect: step.rect, tiles, reason, upstream });
       return;
     }
-    if (!outcome.counts) return;
-    this.#counts = addCounts(this.#counts, outcome.counts);
-    this.#noteChange(step, outcome.counts);
-  }
-
-  #noteChange({ z, rect }: TileRangeLevel, counts: Counts | null): void {
-    if (!counts || counts.processed === BigInt(counts.present)) return;
-    const known = this.#changed.get(z);
-    const whole = wholeSteps(rect, this.#plan);
-    this.#changed.set(z, known ? boundsAround([known, whole]) : whole);
+    if (outcome.counts) this.#counts = addCounts(this.#counts, outcome.counts);
   }
 }
 
 function addCounts(a: Counts, b: Counts): Counts {
   return { ...addResults(a, b), processed: a.processed + b.processed, removed: a.removed + b.removed };
-}
-
-/** A metatile is stored whole, even beyond the requested tiles. */
-function wholeSteps(rect: TileRect, { stepColumns, stepRows }: TaskPlan): TileRect {
-  return {
-    minX: Math.floor(rect.minX / stepColumns) * stepColumns,
-    minY: Math.floor(rect.minY / stepRows) * stepRows,
-    maxX: (Math.floor(rect.maxX / stepColumns) + 1) * stepColumns - 1,
-    maxY: (Math.floor(rect.maxY / stepRows) + 1) * stepRows - 1,
-  };
 }

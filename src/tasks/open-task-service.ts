@@ -293,7 +293,7 @@ function openOwnRunner(options: TaskServiceOptions, leases: LeaseStore) {
     workers: 1,
     exporter: options.exporter ?? null,
     // The pipeline has applied its own changes already.
-    tilesChanged: async () => {},
+    announceStored: async () => {},
   });
 }
 

@@ -1,7 +1,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { decodeImage } from '../../src/raster/decode-image.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { isAlive } from '../fixtures/processes.ts';
-import { LAYER, openWms, type ShownTask, startTaskServer, type TaskServer, tilesOf } from './task-server.ts';
+import {
+  LAYER,
+  openWms,
+  pictureOf,
+  type ShownTask,
+  startTaskServer,
+  type TaskServer,
+  tilesOf,
+} from './task-server.ts';
 
 const TILES = 341;
 /** Metatiles of zoom 0 to 4, 4 × 4 tiles each. */
@@ -61,6 +70,32 @@ describe('a task survives', () => {
     });
     await expectComplete(server, id);
   });
+
+  it.each(['is stopped', 'loses its worker'])(
+    'no tile is served from memory that was replaced by a reseed which %s in the middle of a piece',
+    async (end) => {
+      const tile = { z: 6, x: 4, y: 0 };
+      await server.expectTiles([tile], { cache: 'MISS' });
+      await server.untilStored();
+      wms.reset();
+      wms.version = 2;
+      // The first metatile of a piece of 16.
+      wms.answer = ({ place: { bounds } }) =>
+        bounds.minX < -20_037_508 && bounds.maxY > 20_037_508 ? 'hang' : 'good';
+      await server.start({ type: 'reseed', zoomStart: 6, zoomStop: 6, threadCount: 2 });
+      await eventually(
+        'only the first metatile is missing',
+        () => wms.active === 1 && wms.requests.length === 16,
+      );
+      if (end === 'is stopped') {
+        await server.request('POST', '/rest/seed', 'kill_all=all', 'application/x-www-form-urlencoded');
+      } else for (const pid of server.workers()) process.kill(pid, 'SIGKILL');
+      const shown = async () => decodeImage((await server.tile(tile)).bytes, { maxPixels: 256 * 256 });
+      const picture = pictureOf(tile, 'EPSG:900913', 2);
+      await expect.poll(async () => (await shown()).pixels.equals(picture), { timeout: 10_000 }).toBe(true);
+      await server.request('POST', '/rest/seed', 'kill_all=all', 'application/x-www-form-urlencoded');
+    },
+  );
 
   it('a seed survives kill -9 of the server', async () => {
     const id = await seedHalf(server, wms);
