@@ -4,7 +4,8 @@
  *
  *   step                                              a process that stops there
  *   whole tile sets are dropped as they are           has acknowledged nothing; the caller repeats it
- *   the mark is raised in every store, durably        the same; the cleaner ends the mark
+ *   the mark is raised in every store, durably        the same; the cleaner ends the marks
+ *   again in all but the last, for copies between     the same
  *   memory and flights forget the places, everywhere  the same
  *   the same for the layers that are drawn from it    the same
  *   acknowledged                                      readers obey the mark until the cleaner, or its task, ends it
@@ -71,7 +72,10 @@ export function createRemovals(options: RemovalsOptions) {
     events.emit({ type: 'layer-dropped', layer, at: clock.now() });
   }
 
-  /** One transaction of each store. Returns numbers in the order of the removals. */
+  /**
+   * One transaction of each store. In all but the last it is repeated, because a migration may have copied into a store,
+   * with a ticket after the first mark, tiles of one that was not marked yet. Returns numbers in the order of the removals.
+   */
   async function raise(removals: readonly Removal[], byTask?: true): Promise<readonly RaisedMarks[]> {
     const at = clock.now();
     const raises = removals.map(({ layer, places, ...effect }) => ({
@@ -80,10 +84,14 @@ export function createRemovals(options: RemovalsOptions) {
       effect: { ...effect, at, ...(byTask && { byTask }) },
     }));
     const numbers = removals.map((): Record<string, number> => ({}));
-    for (const [name, store] of catalog.stores()) {
-      if (!byTask) await withConcurrency(removals, LAYERS_AT_ONCE, (one) => dropWhole(store, one));
+    const stores = [...catalog.stores()];
+    for (const [name, store] of [...stores, ...stores.slice(0, -1)]) {
+      const earlier = numbers.flatMap((one) => one[name] ?? []);
+      if (!byTask && earlier.length === 0)
+        await withConcurrency(removals, LAYERS_AT_ONCE, (one) => dropWhole(store, one));
       const given = await store.mark({ type: 'raise', raises });
       for (const [index, number] of given.entries()) Object.assign(numbers[index] ?? {}, { [name]: number });
+      if (earlier.length > 0) await store.mark({ type: 'close', numbers: earlier });
     }
     for (const { layer, places } of removals) pipeline.forgetPlaces(layer, places ?? undefined);
     await obeyedByAll();
