@@ -20,7 +20,7 @@ import { withConcurrency } from '../lib/yielding.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { concerns } from '../storage/index/mark-rows.ts';
 import { tileSetsIn } from '../storage/read-tiles.ts';
-import type { Store, TilePlace } from '../storage/store.ts';
+import { MARKS_AT_ONCE, type Store, type TilePlace } from '../storage/store.ts';
 import { placesAbove } from './places-above.ts';
 import { EVERY_LEVEL, type RaisedMarks, type Removal } from './removal.ts';
 import type { TileSelection } from './tile-selection.ts';
@@ -73,7 +73,7 @@ export function createRemovals(options: RemovalsOptions) {
   }
 
   /**
-   * One transaction of each store. In all but the last it is repeated, because a migration may have copied into a store,
+   * Some transactions of each store. In all but the last they are repeated, because a migration may have copied into a store,
    * with a ticket after the first mark, tiles of one that was not marked yet. Returns numbers in the order of the removals.
    */
   async function raise(removals: readonly Removal[], byTask?: true): Promise<readonly RaisedMarks[]> {
@@ -86,12 +86,17 @@ export function createRemovals(options: RemovalsOptions) {
     const numbers = removals.map((): Record<string, number> => ({}));
     const stores = [...catalog.stores()];
     for (const [name, store] of [...stores, ...stores.slice(0, -1)]) {
-      const earlier = numbers.flatMap((one) => one[name] ?? []);
-      if (!byTask && earlier.length === 0)
+      const isRepeated = numbers[0]?.[name] !== undefined;
+      if (!byTask && !isRepeated)
         await withConcurrency(removals, LAYERS_AT_ONCE, (one) => dropWhole(store, one));
-      const given = await store.mark({ type: 'raise', raises });
-      for (const [index, number] of given.entries()) Object.assign(numbers[index] ?? {}, { [name]: number });
-      if (earlier.length > 0) await store.mark({ type: 'close', numbers: earlier });
+      for (let start = 0; start < raises.length; start += MARKS_AT_ONCE) {
+        const slice = numbers.slice(start, start + MARKS_AT_ONCE);
+        const earlier = slice.flatMap((one) => one[name] ?? []);
+        const next = raises.slice(start, start + MARKS_AT_ONCE);
+        const given = await store.mark({ type: 'raise', raises: next });
+        for (const [index, number] of given.entries()) Object.assign(slice[index] ?? {}, { [name]: number });
+        if (isRepeated) await store.mark({ type: 'close', numbers: earlier });
+      }
     }
     for (const { layer, places } of removals) pipeline.forgetPlaces(layer, places ?? undefined);
     await obeyedByAll();
