@@ -99,6 +99,10 @@ export function createTimeFilter(options: TimeFilterOptions): ParameterFilter {
     last: () => find(LATEST, LATEST),
     seededUntil,
     includes: (value) => findExactly(readInstant(value)?.at ?? Number.NaN) !== null,
+    isFormer(value) {
+      const values = list()?.values;
+      return values !== undefined && (readInstant(value)?.at ?? Number.NaN) < viewOf(values).since;
+    },
     noteFor(requested, value) {
       const time = DEFAULT_NAMES.has(requested.toLowerCase()) ? null : readInstant(requested);
       if (!time || time.at === readInstant(value)?.at) return null;

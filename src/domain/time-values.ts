@@ -37,6 +37,8 @@ export interface TimeDimension {
   seededUntil(): number | null;
   /** Whether a tile set with this value is listed, or will be. */
   includes(value: string): boolean;
+  /** Whether this instant is earlier than the window. */
+  isFormer(value: string): boolean;
   /** The text of a `Warning` header; null: the value is the requested one. */
   noteFor(requested: string, value: string): string | null;
 }

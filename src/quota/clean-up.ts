@@ -39,8 +39,8 @@ const TURN = 250;
 const IN_USE = 1000;
 
 /**
- * Removes whole pages, one at a time, until so many bytes are removed or a turn is over. Those in use stay. Returns the
- * removed pages by layer.
+ * Removes whole pages, one at a time, until so many bytes are removed or a turn is over. Those in use stay, and those of a
+ * store that fails; throws if nothing was removed therefore. Returns the removed pages by layer.
  */
 export async function cleanUp(
   { layer, policy }: Pick<QuotaScope, 'layer' | 'policy'>,
@@ -51,35 +51,42 @@ export async function cleanUp(
   const until = clock.monotonic() + TURN;
   const evicted = new Map<string, Evicted>();
   let removed = 0;
-  for await (const { store, set, z, pageX, pageY, ...page } of candidates(stores, policy, layer)) {
+  const failed = new Map<Candidate['store'], unknown>();
+  for await (const { store, set, z, pageX, pageY, ...page } of candidates(stores, policy, layer, failed)) {
     if (removed >= excess || signal.aborted || clock.monotonic() > until) break;
     const now = clock.now();
     const isInUse = (at: number) => at > begunAt - IN_USE && at <= now + IN_USE;
     if (isInUse(page.writtenAt) || isInUse(page.usedAt)) continue;
     const rect = blockAt(pageX, pageY, PAGE_SIZE);
-    const { tiles, bytes } = await store.edit(set, z, rect, { type: 'remove' });
+    const { tiles, bytes } = await store.edit(set, z, rect, { type: 'remove' }).catch((error: unknown) => {
+      failed.set(store, error);
+      return NOTHING_EVICTED;
+    });
     if (tiles === 0) continue;
     events.emit({ type: 'deleted', set, z, rect, evicted: true, at: now });
     evicted.set(set.layer, add(evicted.get(set.layer) ?? NOTHING_EVICTED, { pages: 1, tiles, bytes }));
     removed += bytes;
   }
+  if (removed === 0) for (const error of failed.values()) throw error;
   return evicted;
 }
 
-/** The pages of all stores, in the order of eviction. */
+/** The pages of all stores, in the order of eviction, without those of a store that has `failed` in the meantime. */
 async function* candidates(
   stores: CleanUpParts['stores'],
   first: ExpirationPolicy,
   layer: string | null,
+  failed: ReadonlyMap<Candidate['store'], unknown>,
 ): AsyncGenerator<Candidate> {
   const order = layer === null ? { first } : { first, layer };
   const lists = Array.from(stores.values(), (store) => ({ store, pages: pagesIn(store, order) }));
+  const isFailed = (place: number) => lists.some(({ store }, at) => at === place && failed.has(store));
   try {
     const heads = await Promise.all(lists.map(({ pages }) => pages.next()));
     for (;;) {
       let at = -1;
       for (const [place, { done, value }] of heads.entries())
-        if (!done && (at < 0 || isBefore(value, heads[at]?.value, first))) at = place;
+        if (!done && !isFailed(place) && (at < 0 || isBefore(value, heads[at]?.value, first))) at = place;
       const [list, head] = [lists[at], heads[at]];
       if (!list || !head || head.done) return;
       yield { ...head.value, store: list.store };

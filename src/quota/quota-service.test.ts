@@ -165,6 +165,25 @@ describe('a quota', () => {
 });
 
 describe('what is known', () => {
+  it('a store whose disk is read-only prevents no eviction from the others', async () => {
+    const broken = await openQuotaFixture({ ...systemClock, now: () => HOUR_AGO() - 1000 });
+    const edit = () => Promise.reject(new TilewardenError('store-failed', 'read-only'));
+    try {
+      await broken.put(broken.set('a'), 9, 0, 0, 100_000);
+      await fill('a', [1, 2, 3]);
+      const stores = new Map<string, Store>([
+        ['broken', { ...broken.store, edit }],
+        ['default', fixture.store],
+      ]);
+      const { service, events } = await open(stores);
+      serve(events, 'a', 3, Date.now());
+      await service.settings.change(quota(200));
+      await expect.poll(() => pagesLeft('a')).toEqual([3]);
+    } finally {
+      await broken.close();
+    }
+  });
+
   it('the configuration of the quota and the uses of pages survive a restart', async () => {
     const first = await open();
     await fill('a', [0, 1]);

@@ -1,9 +1,9 @@
 /**
  * Random histories of a cache: layers drawn from layers, former declarations, two processes with memory of their own on one
  * store, late sources, removals that overlap, that stop inside a step or whose answer is lost, a cleaner that is stopped,
- * clocks that jump, and backups that are made while tiles are written and restored later; on PostgreSQL also with lost answers
- * to any statement that changes something. A read that begins after a removal was acknowledged never shows an older picture,
- * nor one of another declaration.
+ * clocks that jump, copies into another store, and backups that are made while tiles are written and restored later; on
+ * PostgreSQL also with lost answers to any statement that changes something. A read that begins after a removal was
+ * acknowledged never shows an older picture, nor one of another declaration.
  */
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -83,6 +83,15 @@ describe('removals in segments', () => {
   afterAll(async () => {
     for (const store of shared.stores) await store.close();
     rmSync(folder, { recursive: true, force: true });
+  });
+  it('a copy into another store during a removal shows no older picture there', async () => {
+    const cache = new History(shared);
+    const tile = { process: 0, layer: 0, place: 0 };
+    await cache.run({ do: 'seed', ...tile });
+    await cache.run({ do: 'change' });
+    await cache.run({ do: 'copy' });
+    await cache.run({ do: 'remove', ...tile, type: 'hide', fate: 'awaited' });
+    await cache.end();
   });
   obeysRemovals('in segments', () => shared, inLength(200, 3000));
   obeysRemovals('in segments that are restored', () => shared, inLength(5, 500), restoredCommands);

@@ -122,6 +122,16 @@ it('a mark has tiles renewed before any of them was touched, and none outside it
   expect(await fixture.harness.store.marks()).toHaveLength(1);
 });
 
+it('thousands of layers are marked in transactions of a few hundred', async () => {
+  await seeded(false);
+  const mark = vi.spyOn(fixture.harness.store, 'mark');
+  const layers = Array.from({ length: 600 }, (_, number) => `layer ${number}`);
+  await fixture.removals.remove(layers.map((layer) => ({ layer, places: null, type: 'hide' })));
+  const sizes = mark.mock.calls.map(([change]) => (change.type === 'raise' ? change.raises.length : 0));
+  expect(sizes).toEqual([256, 256, 88]);
+  expect(await fixture.harness.store.marks('layer 599')).toBeGreaterThan(0);
+});
+
 it('a marked tile is shown while its source fails, and not while it is only being renewed', async () => {
   await seeded(false, { staleWhileRevalidateSeconds: 1000, staleIfErrorSeconds: 1000 });
   await remove({}, 'outdate');

@@ -4,7 +4,8 @@
  *
  *   step                                              a process that stops there
  *   whole tile sets are dropped as they are           has acknowledged nothing; the caller repeats it
- *   the mark is raised in every store, durably        the same; the cleaner ends the mark
+ *   the mark is raised in every store, durably        the same; the cleaner ends the marks
+ *   again in all but the last, for copies between     the same
  *   memory and flights forget the places, everywhere  the same
  *   the same for the layers that are drawn from it    the same
  *   acknowledged                                      readers obey the mark until the cleaner, or its task, ends it
@@ -19,7 +20,7 @@ import { withConcurrency } from '../lib/yielding.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { concerns } from '../storage/index/mark-rows.ts';
 import { tileSetsIn } from '../storage/read-tiles.ts';
-import type { Store, TilePlace } from '../storage/store.ts';
+import { MARKS_AT_ONCE, type Store, type TilePlace } from '../storage/store.ts';
 import { placesAbove } from './places-above.ts';
 import { EVERY_LEVEL, type RaisedMarks, type Removal } from './removal.ts';
 import type { TileSelection } from './tile-selection.ts';
@@ -71,7 +72,10 @@ export function createRemovals(options: RemovalsOptions) {
     events.emit({ type: 'layer-dropped', layer, at: clock.now() });
   }
 
-  /** One transaction of each store. Returns numbers in the order of the removals. */
+  /**
+   * Some transactions of each store. In all but the last they are repeated, because a migration may have copied into a store,
+   * with a ticket after the first mark, tiles of one that was not marked yet. Returns numbers in the order of the removals.
+   */
   async function raise(removals: readonly Removal[], byTask?: true): Promise<readonly RaisedMarks[]> {
     const at = clock.now();
     const raises = removals.map(({ layer, places, ...effect }) => ({
@@ -80,10 +84,19 @@ export function createRemovals(options: RemovalsOptions) {
       effect: { ...effect, at, ...(byTask && { byTask }) },
     }));
     const numbers = removals.map((): Record<string, number> => ({}));
-    for (const [name, store] of catalog.stores()) {
-      if (!byTask) await withConcurrency(removals, LAYERS_AT_ONCE, (one) => dropWhole(store, one));
-      const given = await store.mark({ type: 'raise', raises });
-      for (const [index, number] of given.entries()) Object.assign(numbers[index] ?? {}, { [name]: number });
+    const stores = [...catalog.stores()];
+    for (const [name, store] of [...stores, ...stores.slice(0, -1)]) {
+      const isRepeated = numbers[0]?.[name] !== undefined;
+      if (!byTask && !isRepeated)
+        await withConcurrency(removals, LAYERS_AT_ONCE, (one) => dropWhole(store, one));
+      for (let start = 0; start < raises.length; start += MARKS_AT_ONCE) {
+        const slice = numbers.slice(start, start + MARKS_AT_ONCE);
+        const earlier = slice.flatMap((one) => one[name] ?? []);
+        const next = raises.slice(start, start + MARKS_AT_ONCE);
+        const given = await store.mark({ type: 'raise', raises: next });
+        for (const [index, number] of given.entries()) Object.assign(slice[index] ?? {}, { [name]: number });
+        if (isRepeated) await store.mark({ type: 'close', numbers: earlier });
+      }
     }
     for (const { layer, places } of removals) pipeline.forgetPlaces(layer, places ?? undefined);
     await obeyedByAll();

@@ -58,7 +58,7 @@ export interface Store extends StoreFacets {
   close(): Promise<void>;
 }
 
-/** Limit of marks in one call; each takes about ten microseconds. */
+/** Limit of marks in one call; each takes about ten microseconds, and in PostgreSQL a lock for its layer. */
 export const MARKS_AT_ONCE = 256;
 
 export type BesideTile = (tile: TileIndex, stored: StoredTile) => void;

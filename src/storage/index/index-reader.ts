@@ -242,7 +242,7 @@ interface CachedPack {
 /** The packs of a tile set by zoom, then by place. */
 type Levels = Map<number, CachedPack>[];
 
-/** Limit of cached packs, of some kilobytes each. */
+/** Limit of cached packs, of some kilobytes each, and of their tile sets. */
 const MAX_PACKS = 8192;
 /** Packs along a side at zoom 30: 2 ** 30 tiles, 8 to a pack. Places may share a key, so `find` also compares x and y. */
 const SIDE = 2 ** 27;
@@ -250,8 +250,8 @@ const SIDE = 2 ** 27;
 /** A cache of packs with their marks. Entries are used only while the index is unchanged. */
 export class ShownPacks {
   readonly #reader: IndexReader;
-  readonly #bySet = new Map<string, Levels>();
-  readonly #byObject = new WeakMap<TileSetKey, Levels>();
+  #bySet = new Map<string, Levels>();
+  #byObject = new WeakMap<TileSetKey, Levels>();
   #size = 0;
 
   constructor(reader: IndexReader) {
@@ -261,12 +261,12 @@ export class ShownPacks {
   /** The current state; `x` and `y` count packs. */
   find(set: TileSetKey, z: number, x: number, y: number): ShownPack | null {
     const version = this.#reader.version();
+    if (this.#size + this.#bySet.size > MAX_PACKS) this.#forgetAll();
     const levels = this.#levels(set);
     const key = x * SIDE + y;
     const known = levels[z]?.get(key);
     if (known && known.version === version && known.x === x && known.y === y) return known.pack;
     const pack = this.#reader.pack(set, z, x, y);
-    if (this.#size >= MAX_PACKS) this.#forgetAll();
     if (!known) this.#size++;
     levels[z] ??= new Map<number, CachedPack>();
     levels[z].set(key, { x, y, version, pack });
@@ -278,7 +278,8 @@ export class ShownPacks {
   }
 
   #forgetAll(): void {
-    for (const levels of this.#bySet.values()) levels.length = 0;
+    this.#bySet = new Map();
+    this.#byObject = new WeakMap();
     this.#size = 0;
   }
 }

@@ -150,7 +150,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       await expect(read(0)).rejects.toThrow('is not the one whose objects the database lists');
       await bucket.put(`${prefix}tilewarden-store.json`, sentinel ?? Buffer.alloc(0));
       for (let x = 0; x < 5; x++) expect(await read(x)).toBeNull();
-      await expect(read(5)).rejects.toThrow('lacks many of the objects');
+      await expect(read(5)).rejects.toThrow('lacks many of the tiles');
       expect(await collect(tilesIn(store, set, 9))).toHaveLength(5);
       bucket.close();
     }));

@@ -3,6 +3,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
 import { rectOfTile, type TileRect, WHOLE_LEVEL } from '../../domain/tile-rect.ts';
 import { sizeOf } from '../../lib/schemas.ts';
+import { createDoubts } from '../doubts.ts';
 import { PACK_SIZE, slotOf } from '../index/directory.ts';
 import { FIRST_PACK, type PackCursor } from '../index/index-reader.ts';
 import { entriesIn } from '../index/mark-rows.ts';
@@ -30,7 +31,7 @@ import { createPackReader } from './pack-reader.ts';
 import type { PackStoreOptions } from './pack-store-options.ts';
 import { PackSweeper } from './pack-sweeper.ts';
 import { PackWriter, UNCONDITIONAL } from './pack-writer.ts';
-import { createDoubts, createSentinel } from './sentinel.ts';
+import { createSentinel } from './sentinel.ts';
 
 export interface PackStoreTools extends Omit<StoreTools, 'root' | 'readOnly' | 'openCopies'> {
   readonly openBucket: () => Promise<ObjectStore>;

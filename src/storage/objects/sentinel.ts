@@ -1,8 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
-import { TilewardenError } from '../../domain/errors.ts';
-import type { Env } from '../../lib/env.ts';
 import { askIndex } from '../index/postgres/ask-index.ts';
 import type { PackIndex } from '../index/postgres/pack-index.ts';
 import type { ObjectStore } from './object-store.ts';
@@ -79,26 +77,4 @@ export function createSentinel({ bucket, prefix, database, name, index }: Sentin
     const what = there === null ? `has no object ${key}` : `belongs to another store, by its object ${key}`;
     return `The object store of ${name} ${what}, so it is not the one whose objects the database lists. Check endpoint, prefix and bucket or container.`;
   }
-}
-
-/** Milliseconds, and discarded tiles within them above which the object store counts as failing. */
-const [DOUBT_PERIOD, MAX_DOUBTS] = [60_000, 5];
-
-/** Returns a function that counts a discarded tile, and throws `store-failed` if there were too many in a short time. */
-export function createDoubts({ clock, log }: Env): () => void {
-  let since = Number.NEGATIVE_INFINITY;
-  let count = 0;
-  return () => {
-    if (clock.monotonic() - since > DOUBT_PERIOD) [since, count] = [clock.monotonic(), 0];
-    count++;
-    if (count <= MAX_DOUBTS) return;
-    if (count === MAX_DOUBTS + 1) {
-      const text = 'many stored tiles are missing or damaged; the object store is failing';
-      log.error({ limit: MAX_DOUBTS }, text);
-    }
-    throw new TilewardenError(
-      'store-failed',
-      'The object store lacks many of the objects that it should have.',
-    );
-  };
 }

@@ -114,7 +114,7 @@ it('a backup leaves out a segment that the store itself has lost', async () => {
   rmSync(join(root, 'segments', '2'), { recursive: true });
   const target = join(folder, 'without');
   expect(await backUp(root, target)).toMatchObject({ files: 1 });
-  expect(readdirSync(join(target, 'segments'))).toEqual(['1']);
+  expect(readdirSync(join(target, 'segments'))).toEqual(['1', 'tilewarden-store']);
   await using(target, async (copy) => {
     expect((await copy.get(set, { z: 8, x: 1, y: 1 }))?.bytes.toString()).toBe('one');
     expect(await copy.get({ ...set, layer: 'lost' }, { z: 8, x: 1, y: 1 })).toBeNull();

@@ -5,7 +5,13 @@ import { copySqlite } from '../../db/sqlite/copy-sqlite.ts';
 import { storeFailure } from '../index/index-failure.ts';
 import { indexPath, removeIndex } from '../index/index-file.ts';
 import type { BackupResult, BackupTools } from '../store-driver.ts';
-import { openSegmentIndex, type SegmentFile, SegmentReader, segmentPath } from './segment-files.ts';
+import {
+  openSegmentIndex,
+  requireFolder,
+  type SegmentFile,
+  SegmentReader,
+  segmentPath,
+} from './segment-files.ts';
 
 interface NamedSegment extends SegmentFile {
   readonly size: number;
@@ -26,7 +32,7 @@ export async function backUpSegments(
   { root, target, signal }: BackupTools,
   copyIndex = copySqlite,
 ): Promise<BackupResult> {
-  mkdirSync(target, { recursive: true });
+  requireFolder(target, () => []);
   const copies: Copies = new Map();
   let missing = new Set<number>();
   try {

@@ -3,6 +3,7 @@ import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
 import { blockAt, type TileRect, WHOLE_LEVEL } from '../../domain/tile-rect.ts';
 import type { Env } from '../../lib/env.ts';
 import type { BytePlace } from '../bytes.ts';
+import { createDoubts } from '../doubts.ts';
 import { type IndexedTile, PACK_SIZE, packOf, slotOf } from '../index/directory.ts';
 import { isBusy, patiently, storeFailure } from '../index/index-failure.ts';
 import type { IndexFile } from '../index/index-file.ts';
@@ -41,6 +42,7 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
   const { db, reader, readBytes, run, start, clock, log } = parts;
   const packs = new ShownPacks(reader);
   const runScript = prepareScripts(db);
+  const doubt = createDoubts({ clock, log });
   const read = <T>(work: () => T): Promise<T> => patiently(work, clock);
 
   /** Null if the tile is not in the index, or hidden by a mark. */
@@ -62,6 +64,7 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
     if (!found || found.stored) return found?.stored ?? null;
     const { segment, offset, length } = found.tile;
     const place = { segment, offset, length };
+    doubt();
     const removed = await run('discard', [set, tile.z, tile.x, tile.y, place]);
     if (removed.tiles === 0) return (await read(() => readNow(set, tile)))?.stored ?? null;
     log.warn({ ...tile, layer: set.layer, ...place }, 'removed a damaged tile; it will be created again');

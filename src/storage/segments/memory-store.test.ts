@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
 import { createMemoryStore } from './memory-store.ts';
@@ -19,4 +21,19 @@ describe('a memory store', () => {
     await store.put(set, 1, [tile(3, 1)], 0);
     expect(await store.get(set, { z: 1, x: 3, y: 0 })).not.toBeNull();
   });
+});
+
+it('requests for thousands of tile sets without tiles leave nothing in memory', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const store = createMemoryStore({ type: 'memory' });
+  const names = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png' };
+  const heapAfter = (count: number) => {
+    for (let value = 0; value < count; value++)
+      void store.get({ ...names, parametersId: `${count} ${value}` }, { z: 0, x: 0, y: 0 });
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = heapAfter(20_000);
+  expect(heapAfter(100_000) - before).toBeLessThan(8_000_000);
 });

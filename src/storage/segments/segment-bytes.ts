@@ -9,7 +9,9 @@ import {
   createSegment,
   greatestSegment,
   type OpenSegment,
+  requireFolder,
   SEGMENT_BYTES,
+  type SegmentFile,
   SegmentReader,
   segmentPath,
 } from './segment-files.ts';
@@ -80,6 +82,10 @@ export class SegmentBytes implements Bytes {
 
   get(set: number, place: BytePlace): Buffer | null {
     return this.#reader.read(set, place);
+  }
+
+  has(file: SegmentFile): boolean {
+    return this.#reader.has(file);
   }
 
   readSome(set: number, segment: number, offset: number, length: number): Buffer {
@@ -164,6 +170,8 @@ export class SegmentBytes implements Bytes {
       )
       .pluck();
     const remove = this.#db.prepare<[number]>('DELETE FROM segments WHERE id = ?');
+    const named = this.#db.prepare<[], SegmentFile>('SELECT id AS segment, tile_set AS "set" FROM segments');
+    requireFolder(this.#root, () => named.all());
     let next: number | null = null;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const requested = next;

@@ -3,10 +3,12 @@ import { once } from 'node:events';
 import {
   closeSync,
   cpSync,
+  mkdirSync,
   mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -29,7 +31,7 @@ import {
 } from '../../../test/contracts/tile-store-tools.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
 import { FROM_SOURCES } from '../../../test/fixtures/processes.ts';
-import { openStoreIn } from '../../../test/fixtures/segment-store.ts';
+import { openStoreHere, openStoreIn } from '../../../test/fixtures/segment-store.ts';
 import { countStored, pagesIn, readNow } from '../read-tiles.ts';
 import type { Store } from '../store.ts';
 
@@ -131,6 +133,58 @@ it.each([
   expect((await countStored(store, set, 8, all)).tiles).toBeLessThan(2);
   await store.put(set, 8, [tile(1, 1, 'again')], 0);
   expect(await contentAt(store, 1, 1)).toBe('again');
+});
+
+it.each([
+  ['missing', false],
+  ['an empty mount point', true],
+])('no tile leaves the index while the folder of segments is %s', async (_, isThere) => {
+  const row = { minX: 0, minY: 1, maxX: 9, maxY: 1 };
+  const content = (x: number) => `${x} ${'x'.repeat(100)}`;
+  const before = openStoreHere(root).store;
+  await before.put(
+    set,
+    8,
+    Array.from({ length: 10 }, (_, x) => tile(x, 1, content(x))),
+    0,
+  );
+  await before.edit(set, 8, { ...row, maxX: 5 }, { type: 'remove' });
+  await before.close();
+  const [segments, away] = [join(root, 'segments'), join(root, 'away')];
+  renameSync(segments, away);
+  if (isThere) mkdirSync(segments);
+  const { store, writing } = openStoreHere(root);
+  opened.push(store);
+  for (let x = 6; x < 10; x++) expect(() => store.get(set, { z: 8, x, y: 1 })).toThrow('failed');
+  for (let step = 0; step < 5; step++) expect(() => writing.upkeep()).toThrow('segments');
+  await expect(store.put(set, 8, [tile(1, 1, 'new')], 0)).rejects.toThrow('segments');
+  rmSync(segments, { recursive: true, force: true });
+  renameSync(away, segments);
+  for (let step = 0; step < 5; step++) writing.upkeep();
+  for (let x = 6; x < 10; x++) expect(await contentAt(store, x, 1)).toBe(content(x));
+});
+
+it('of a segment that is missing only a few tiles a minute leave the index, when they are requested', async () => {
+  const before = openStoreHere(root).store;
+  await before.put(
+    set,
+    8,
+    Array.from({ length: 10 }, (_, x) => tile(x, 1, 'tile')),
+    0,
+  );
+  await before.close();
+  for (const file of segmentFiles()) rmSync(file);
+  const { store, writing } = openStoreHere(root);
+  opened.push(store);
+  for (let x = 0; x < 5; x++) expect(await contentAt(store, x, 1)).toBeNull();
+  await expect(contentAt(store, 5, 1)).rejects.toThrow('lacks many');
+  for (let step = 0; step < 5; step++) writing.upkeep();
+  expect((await countStored(store, set, 8, all)).tiles).toBe(5);
+  await store.edit(set, 8, all, { type: 'remove' });
+  for (let step = 0; step < 5; step++) writing.upkeep();
+  const index = new Database(join(root, 'index.sqlite'));
+  expect(index.prepare('SELECT id FROM segments').all()).toEqual([]);
+  index.close();
 });
 
 function overwrite(file: string, at: number): void {

@@ -30,6 +30,22 @@ export function segmentPath(root: string, set: number, segment: number): string 
   return join(setFolder(root, set), `${segment}.tiles`);
 }
 
+/**
+ * Throws if the folder of segments lacks the file that proves that it is the store's, and not e.g. the mount point of an
+ * absent disk. `named`: the segments in the index; if there are none, or one of them exists, the file is created.
+ */
+export function requireFolder(root: string, named?: () => readonly SegmentFile[]): void {
+  const proof = join(root, FOLDER, 'tilewarden-store');
+  if (existsSync(proof)) return;
+  const files = named?.();
+  if (files?.length === 0 || files?.some(({ set, segment }) => existsSync(segmentPath(root, set, segment)))) {
+    mkdirSync(join(root, FOLDER), { recursive: true });
+    writeFileSync(proof, '');
+    // Checked twice, because another process may create it in between.
+  } else if (!existsSync(proof))
+    throw new Error(`The folder of segments is missing, or not of this index: ${proof}`);
+}
+
 /** A segment that this process appends to, and no other. */
 export interface OpenSegment {
   readonly set: number;
@@ -143,8 +159,9 @@ export class SegmentReader {
       this.#open.set(segment, descriptor);
       return descriptor;
     } catch (error) {
-      if (hasCode(error, 'ENOENT')) return null;
-      throw error;
+      if (!hasCode(error, 'ENOENT')) throw error;
+      requireFolder(this.#root);
+      return null;
     }
   }
 

@@ -159,6 +159,13 @@ export class SegmentUpkeep {
 
   #compact(compaction: Compaction): void {
     const { db, bytes } = this.#options;
+    const { id: segment, tile_set: set } = compaction;
+    if (!bytes.has({ set, segment }) && this.#liveBytes(segment) > 0) {
+      // Readers discard its tiles one by one, or the file comes back. Until half of them is gone, nothing counts as dead.
+      db.prepare<[number]>('UPDATE segments SET filled = live WHERE id = ?').run(segment);
+      this.#compaction = null;
+      return;
+    }
     const isOver = compaction.scanned === null ? this.#followRecords(compaction) : this.#scan(compaction);
     // The copies are synced before the originals are removed, so that a power cut loses neither.
     bytes.sync(compaction.tile_set);

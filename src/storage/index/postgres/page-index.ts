@@ -22,16 +22,24 @@ export function createPageIndex(database: Database, store: string) {
 
   /** See `StoreEdit`. Returns how many of the pages have tiles. */
   async function use(set: TileSetKey, z: number, uses: readonly UsedPage[]): Promise<number> {
-    const query = sql`update pages p set hits = p.hits + w.hits, used_at = greatest(p.used_at, w.used_at),
-        touched_at = greatest(p.touched_at, w.touched_at),
-        rank = greatest(p.rank, w.rank) + ln(1 + power(2, -least(1000, abs(p.rank - w.rank)))) / ln(2::float8)
-      from tile_sets s, unnest(${uses.map(({ pageX }) => pageX)}::int[], ${uses.map(({ pageY }) => pageY)}::int[],
+    const used = sql`tile_sets s, unnest(${uses.map(({ pageX }) => pageX)}::int[], ${uses.map(({ pageY }) => pageY)}::int[],
         ${uses.map(({ pageY }) => bandOfPage(pageY))}::int[], ${uses.map(({ hits }) => hits)}::bigint[],
         ${uses.map(({ usedAt }) => usedAt)}::bigint[], ${uses.map(({ usedAt }) => touchedAt(usedAt))}::bigint[],
         ${uses.map(({ rank }) => rank)}::float8[]) w (x, y, band, hits, used_at, touched_at, rank)
       where s.store = ${store} and s.identity = ${tileSetId(set)} and s.dropped_at is null and p.tile_set = s.id
         and p.z = ${z} and p.band = w.band and p.x = w.x and p.y = w.y and p.tiles > 0`;
-    const { numAffectedRows } = await askIndex(() => query.execute(database.change));
+    // In the order of `change_packs`, so that there is no deadlock.
+    const lock = sql`select from pages p, ${used} order by p.y, p.x for update of p`;
+    const query = sql`update pages p set hits = p.hits + w.hits, used_at = greatest(p.used_at, w.used_at),
+        touched_at = greatest(p.touched_at, w.touched_at),
+        rank = greatest(p.rank, w.rank) + ln(1 + power(2, -least(1000, abs(p.rank - w.rank)))) / ln(2::float8)
+      from ${used}`;
+    const { numAffectedRows } = await askIndex(() =>
+      database.transaction(null, async (inside) => {
+        await lock.execute(inside);
+        return query.execute(inside);
+      }),
+    );
     return Number(numAffectedRows ?? 0);
   }
 
