@@ -36,6 +36,8 @@ export interface ZoomExpiry {
 
 /** In place of seconds: tiles are not stored, or a client revalidates each time. */
 export const NOT_KEPT = -1;
+/** Milliseconds. A tile that is younger than now by more was made while a clock was ahead, and is not fresh. */
+export const MAX_CLOCK_LEAD_MS = 300_000;
 
 /** The picture that explains a style. */
 export interface Legend {

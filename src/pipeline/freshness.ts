@@ -1,5 +1,4 @@
-import { cacheSecondsAt, type Layer, NOT_KEPT } from '../domain/layer.ts';
-import { MAX_CLOCK_LEAD_MS } from '../storage/read-tiles.ts';
+import { cacheSecondsAt, type Layer, MAX_CLOCK_LEAD_MS, NOT_KEPT } from '../domain/layer.ts';
 import type { StoredTile } from '../storage/store.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';
 

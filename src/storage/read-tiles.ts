@@ -1,3 +1,4 @@
+import { MAX_CLOCK_LEAD_MS } from '../domain/layer.ts';
 import {
   BLOCK_SIZE,
   PAGE_SIZE,
@@ -92,9 +93,6 @@ export async function shownTiles(
   for await (const tiles of store.list(set, z, rect)) shown.push(...tiles.filter(({ hidden }) => !hidden));
   return shown.sort((a, b) => a.y - b.y || a.x - b.x);
 }
-
-/** Milliseconds. A tile that is younger than now by more was made while a clock was ahead, and is not fresh. */
-export const MAX_CLOCK_LEAD_MS = 300_000;
 
 /** Visible tiles that were created at `createdSince` or later and, if `freshAt` is given, are fresh then. */
 export async function presentTiles(
