@@ -1,11 +1,9 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Database, Lead } from '../db/database.ts';
-import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
-import { type ChangeApplier, replayChanges } from './apply-changes.ts';
+import { replayChanges } from './apply-changes.ts';
 import type { ChangeFeedSettings, FeedStatus } from './change-options.ts';
-import type { Notifier } from './deliveries/notifier.ts';
-import { type AuditChange, createFeedIntake, createFeedState } from './feed-intake.ts';
+import { createFeedIntake, createFeedState, type FeedIntakeOptions } from './feed-intake.ts';
 import { createFeedStore } from './feed-store.ts';
 import { createFileFeed } from './feeds/file-feed.ts';
 import { createGeoRssFeed, type FetchDocument } from './feeds/georss-feed.ts';
@@ -16,17 +14,14 @@ import { createTimesFeed, type TimesFeedOptions, type TimesFeedSettings } from '
 import { createWebhookFeed, type WebhookFeed } from './feeds/webhook-feed.ts';
 import { feedsOfLayer, timesFeedsOf } from './layer-feeds.ts';
 
-interface ChangesOptions extends Env {
+interface ChangesOptions extends Omit<FeedIntakeOptions, 'store'> {
   readonly feeds: readonly ChangeFeedSettings[];
   readonly catalog: Pick<Catalog, 'layer' | 'version' | 'declaration'>;
   /** Names of layers that have feeds of their own. */
   readonly withFeeds: () => Iterable<string>;
   readonly database: Database;
-  readonly apply: ChangeApplier['apply'];
-  readonly audit: AuditChange;
   readonly fetchDocument: FetchDocument;
   readonly keepTimes: TimesFeedOptions['keep'];
-  readonly notifier: Pick<Notifier, 'changeFeed'>;
   readonly lead: Lead;
 }
 

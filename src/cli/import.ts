@@ -115,7 +115,7 @@ export async function readImported(order: ImportOrder) {
   const { refused, ...usable } = checkImported(imported);
   for (const { subject, message } of refused) report.about(subject).leftOut(WHOLE, message);
   const groups = completeGroups(imported.groups ?? [], usable.layers, report);
-  return { quota: null, users: [], areas: [], ...imported, ...usable, groups };
+  return { quota: null, users: [], ...imported, ...usable, groups };
 }
 
 async function convert({ source, users = null, seeds = null, only = null }: ImportOrder): Promise<Imported> {

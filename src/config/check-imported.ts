@@ -22,17 +22,11 @@ interface Documents<Document extends Named> {
   readonly layers: readonly Document[];
 }
 
-interface CheckedImport<Document extends Named> extends Documents<Document> {
-  /** Feeds of the layers' `updateSources`, for a configuration file. */
-  readonly changes: readonly object[];
-  readonly refused: readonly { readonly subject: string; readonly message: string }[];
-}
-
 /** Stands in for a bucket, whose credentials are in the environment of another machine. */
 const SOME_BUCKET = { type: 's3', bucket: 'some' };
 
 /** Separates the parts that a configuration file may contain from those with problems. */
-export function checkImported<Document extends Named>(parts: Documents<Document>): CheckedImport<Document> {
+export function checkImported<Document extends Named>(parts: Documents<Document>) {
   const { areas = [], adoptBuckets = {} } = parts;
   const buckets = Object.fromEntries(Object.keys(adoptBuckets).map((name) => [name, SOME_BUCKET]));
   let { gridSets, layers } = parts;
@@ -41,6 +35,7 @@ export function checkImported<Document extends Named>(parts: Documents<Document>
   for (;;) {
     const problems = documentProblems({ adoptBuckets: buckets, areas, gridSets, layers });
     if (problems.length === 0) {
+      /** Feeds of the layers' `updateSources`, for a configuration file. */
       const changes = layers.flatMap((layer) => feedsOf(layer, gridSets));
       return { adoptBuckets, areas, gridSets, layers, changes, refused };
     }

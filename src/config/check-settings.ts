@@ -22,17 +22,10 @@ type GivenLayer = SettingsDocument['layers'][number];
 /** The settings, with problems that no schema finds, e.g. unknown names. A server starts in spite of `warnings`. */
 export function checkSettings(document: SettingsDocument) {
   const { settings: resolved, problems: ofSections } = resolveSettings(document);
-  const { areas, groups, gridSets, layers } = resolved;
+  const { areas, layers } = resolved;
   const problems = [...ofSections];
   const byName = new Map(layers.map((layer) => [layer.name, layer]));
-  const context = {
-    areas,
-    groups,
-    gridSets,
-    stores: document.stores,
-    adoptBuckets: document.adoptBuckets,
-    byName,
-  };
+  const context = { ...resolved, byName };
   const repeatedName = uniqueNames('layers', 'layer');
   for (const [index, layer] of document.layers.entries()) {
     const declaration = layers[index] ?? toDeclaration(layer, areas);

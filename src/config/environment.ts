@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { misconfigured } from '../domain/errors.ts';
+import { isRecord } from '../lib/value-path.ts';
 import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 
 /** Name of the configuration file beside the data folder. */
@@ -26,9 +27,7 @@ export function settingsInput(flags: SettingsInput['flags'], workingFolder = pro
 
 export function readVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-  return typeof manifest === 'object' && manifest !== null && 'version' in manifest
-    ? String(manifest.version)
-    : 'unknown';
+  return isRecord(manifest) && 'version' in manifest ? String(manifest.version) : 'unknown';
 }
 
 /** `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, the lower-case names first as in other programs. */

@@ -71,12 +71,7 @@ export function revealSecrets(tree: unknown, environment: Environment, folder: s
   return { tree: reveal(tree, []), secretPaths, problems };
 }
 
-interface Reference {
-  readonly kind: 'env' | 'file';
-  readonly name: string;
-}
-
-export function referenceOf(value: Record<string, unknown>): Reference | null {
+export function referenceOf(value: Record<string, unknown>) {
   const [first, ...others] = Object.entries(value);
   if (!first || others.length > 0) return null;
   const [kind, name] = first;

@@ -29,22 +29,19 @@ const citation = {
 };
 const languageCode = z.string().regex(/^[a-z]{3}$/, 'must be three letters of ISO 639-2, e.g. ger');
 
+const language = z.strictObject({
+  code: languageCode,
+  title: note.min(1).optional(),
+  abstract: note.optional(),
+  keywords: texts.optional(),
+});
+
 /** INSPIRE's technical guidance for view services: scenario 1 links to metadata, scenario 2 contains them. */
 const inspireSchema = z
   .strictObject({
     metadataUrl: link.optional().describe('The document that describes the service'),
     languages: z
-      .array(
-        z.union([
-          languageCode.transform((code) => ({ code })),
-          z.strictObject({
-            code: languageCode,
-            title: note.min(1).optional(),
-            abstract: note.optional(),
-            keywords: texts.optional(),
-          }),
-        ]),
-      )
+      .array(z.union([languageCode.transform((code): z.output<typeof language> => ({ code })), language]))
       .min(1)
       .describe('The default first; others with title, abstract and keywords of the service for LANGUAGE='),
     metadata: z
@@ -77,19 +74,12 @@ const inspireSchema = z
       metadataUrl,
       metadata,
       language: languages[0]?.code ?? '',
-      languages: languages.map(({ code, title, abstract: description, keywords }: GivenLanguage) => ({
+      languages: languages.map(({ code, title, abstract: description, keywords }) => ({
         code,
         ...omitUndefined({ title, description, keywords }),
       })),
     }),
   );
-
-interface GivenLanguage {
-  readonly code: string;
-  readonly title?: string | undefined;
-  readonly abstract?: string | undefined;
-  readonly keywords?: readonly string[] | undefined;
-}
 
 export const serviceSchema = z.strictObject({
   title: note.min(1).optional(),

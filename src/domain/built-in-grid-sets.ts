@@ -196,7 +196,7 @@ function gridSetOf({ name, description, resolutions, ...set }: TileMatrixSet, de
   });
 }
 
-function ladder(first: number, levels: number): readonly number[] {
+export function ladder(first: number, levels: number): readonly number[] {
   return Array.from({ length: levels }, (_, z) => first / 2 ** z);
 }
 

@@ -1,4 +1,5 @@
 import { type Bounds, boundsOf, containsBounds } from './bounds.ts';
+import { ladder } from './built-in-grid-sets.ts';
 import { type GridSetOptions, MAX_LEVELS, METERS_PER_DEGREE } from './grid-set.ts';
 import { definitionOf } from './projection.ts';
 
@@ -111,8 +112,8 @@ type Row = readonly [
 ];
 
 /** AdV-Profil WMTS: 1 : 17,471,320.75 at level 0. */
-const ADV = halving(4891.96981025128, 14);
-const KARTVERKET = halving(21664, 19);
+const ADV = ladder(4891.96981025128, 14);
+const KARTVERKET = ladder(21664, 19);
 const SWISSTOPO = [
   ...[4000, 3750, 3500, 3250, 3000, 2750, 2500, 2250, 2000, 1750, 1500, 1250, 1000, 750, 650, 500],
   ...[250, 100, 50, 20, 10, 5, 2.5, 2, 1.5, 1, 0.5, 0.25, 0.1],
@@ -128,22 +129,22 @@ const CUZK = 2048.260096520193;
 // biome-ignore format: a table
 const ROWS: readonly Row[] = [
   [2056, 'CH', 'swisstopo', [2420000, 1030000, 2900000, 1350000], SWISSTOPO],
-  [2154, 'FR', 'IGN', [0, 1237529.6, 1290240, 12000000], halving(209715.2, 22)],
+  [2154, 'FR', 'IGN', [0, 1237529.6, 1290240, 12000000], ladder(209715.2, 22)],
   [2180, 'PL', 'GUGiK', [100000, 128250, 866900, 850000], GUGIK, 512],
-  [3006, 'SE', 'Lantmäteriet', [-1200000, 4305696, 2994304, 8500000], halving(4096, 14)],
-  [3067, 'FI', 'JHS 180', [-548576, 6291456, 1548576, 8388608], halving(8192, 16)],
-  [3301, 'EE', 'Maa-amet', [40500, 5993000, 1064500, 7017000], halving(4000, 15)],
-  [5514, 'CZ', 'ČÚZK', [-925000, -920000 - 256 * CUZK, -925000 + 256 * CUZK, -920000], halving(CUZK, 14)],
+  [3006, 'SE', 'Lantmäteriet', [-1200000, 4305696, 2994304, 8500000], ladder(4096, 14)],
+  [3067, 'FI', 'JHS 180', [-548576, 6291456, 1548576, 8388608], ladder(8192, 16)],
+  [3301, 'EE', 'Maa-amet', [40500, 5993000, 1064500, 7017000], ladder(4000, 15)],
+  [5514, 'CZ', 'ČÚZK', [-925000, -920000 - 256 * CUZK, -925000 + 256 * CUZK, -920000], ladder(CUZK, 14)],
   [21781, 'CH', 'swisstopo', [420000, 30000, 900000, 350000], SWISSTOPO],
   [25832, 'DE', 'AdV', [-46133.17, 5048875.26857567, 1206211.10142433, 6301219.54], ADV],
-  [25832, 'DK', 'Dataforsyningen', [120000, 5661139.2, 1378291.2, 6500000], halving(1638.4, 14)],
+  [25832, 'DK', 'Dataforsyningen', [120000, 5661139.2, 1378291.2, 6500000], ladder(1638.4, 14)],
   [25832, 'NO', 'Kartverket', [-2000000, 3500000, 3545984, 9045984], KARTVERKET],
   [25833, 'DE', 'AdV', [-464849.38, 5057815.86857567, 787494.89142433, 6310160.14], ADV],
   [25833, 'NO', 'Kartverket', [-2500000, 3500000, 3045984, 9045984], KARTVERKET],
   [25835, 'NO', 'Kartverket', [-3500000, 3500000, 2045984, 9045984], KARTVERKET],
-  [27700, 'GB', 'Ordnance Survey', [-238375, 0, 900000, 1376256], halving(896, 14)],
-  [28992, 'NL', 'PDOK', [-285401.92, 22598.08, 595401.92, 903401.92], halving(3440.64, 15)],
-  [31370, 'BE', 'Digitaal Vlaanderen', [9928, 66928, 272072, 329072], halving(1024, 14)],
+  [27700, 'GB', 'Ordnance Survey', [-238375, 0, 900000, 1376256], ladder(896, 14)],
+  [28992, 'NL', 'PDOK', [-285401.92, 22598.08, 595401.92, 903401.92], ladder(3440.64, 15)],
+  [31370, 'BE', 'Digitaal Vlaanderen', [9928, 66928, 272072, 329072], ladder(1024, 14)],
 ];
 
 /** The usual tiles of a country in its own CRS; rows count from the top of the extent. */
@@ -152,8 +153,4 @@ export function nationalGridsOf(wanted: number) {
   return rows.map(([srs, country, publisher, edges, resolutions, tileSize = 256]) => {
     return { srs, country, publisher, extent: boundsOf(edges), resolutions, tileSize };
   });
-}
-
-function halving(first: number, levels: number): readonly number[] {
-  return Array.from({ length: levels }, (_, z) => first / 2 ** z);
 }

@@ -29,7 +29,7 @@ export interface ParameterSelection {
   readonly note?: string;
 }
 
-interface FilterOptions {
+export interface FilterOptions {
   readonly name: string;
   /** The value of an absent or empty parameter; always accepted, whether or not it is listed or matches. */
   readonly defaultValue?: string;

@@ -1,12 +1,8 @@
+import type { Bounds } from './bounds.ts';
 import type { TileIndex } from './tile-key.ts';
 
 /** A block of tiles of one zoom: indexes inclusive on all sides, rows counted from the top. */
-export interface TileRect {
-  readonly minX: number;
-  readonly minY: number;
-  readonly maxX: number;
-  readonly maxY: number;
-}
+export type TileRect = Bounds;
 
 export const DEEPEST_ZOOM = 30;
 /** Beyond any tile index: zoom 30 ends at 2^30. */

@@ -1,7 +1,7 @@
 import { CONTACT_FIELDS, DEFAULT_SERVICE, type ServiceDescription } from '../domain/service-description.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { type DocumentNode, leaf, nodeOf, textList } from './document-node.ts';
-import { ReadWarnings, type Shape } from './read-warnings.ts';
+import { ReadWarnings, type Shape, valuesNamed } from './read-warnings.ts';
 import {
   bodyProblem,
   booleanField,
@@ -23,29 +23,16 @@ export interface GlobalDocument {
   readonly location: string;
 }
 
-const PROVIDER: Shape = {
-  providerName: null,
-  providerSite: null,
-  serviceContact: Object.fromEntries(CONTACT_FIELDS.map((name) => [name, null])),
-};
 const SHAPE: Shape = {
   serviceInformation: {
-    title: null,
-    description: null,
-    keywords: null,
-    fees: null,
-    accessConstraints: null,
-    serviceProvider: PROVIDER,
+    ...valuesNamed('title description keywords fees accessConstraints'),
+    serviceProvider: {
+      ...valuesNamed('providerName providerSite'),
+      serviceContact: valuesNamed(CONTACT_FIELDS.join(' ')),
+    },
   },
-  runtimeStatsEnabled: null,
-  lockProvider: null,
-  fullWMS: null,
-  wmtsCiteCompliant: null,
-  backendTimeout: null,
-  cacheBypassAllowed: null,
-  version: null,
-  identifier: null,
-  location: null,
+  ...valuesNamed('runtimeStatsEnabled lockProvider fullWMS wmtsCiteCompliant backendTimeout'),
+  ...valuesNamed('cacheBypassAllowed version identifier location'),
 };
 /** Settings of GeoWebCache that do not exist here: shown with its defaults, and cannot be changed. */
 const DEFAULTS: Readonly<Record<string, string | number | boolean>> = {

@@ -1,3 +1,4 @@
+import type { FilterOptions } from '../domain/parameter-filter.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { type DocumentNode, double, doubleList, leaf, nodeOf, textList } from './document-node.ts';
 import type { ReadWarnings, Shape } from './read-warnings.ts';
@@ -15,16 +16,11 @@ import {
 } from './wire-element.ts';
 
 /** A parameter filter in the configuration file's form. */
-interface Filter {
-  readonly name: string;
+interface Filter extends Pick<FilterOptions, 'name' | 'regex' | 'integers' | 'floats' | 'threshold'> {
   /** Only a filter of times has one. GeoWebCache has no such filter, so it is not written. */
   readonly type?: string;
   readonly default?: string | number;
   readonly values?: readonly (string | number)[];
-  readonly regex?: string;
-  readonly integers?: readonly number[];
-  readonly floats?: readonly number[];
-  readonly threshold?: number;
   readonly normalize?: string;
 }
 
@@ -93,21 +89,14 @@ function readFilter(filter: WireElement, warnings: ReadWarnings): Filter {
   }
   const float = filter.name === 'floatParameterFilter';
   const values = (entriesOf(filter, 'values', [float ? 'float' : 'int']) ?? []).map(numberOf);
-  const threshold = omitUndefined({ threshold: readThreshold(filter, warnings) });
-  return { ...base, [float ? 'floats' : 'integers']: values, ...threshold };
+  const path = ['parameterFilters', filter.name, 'threshold'];
+  const threshold = warnings.positive(path, numberField(filter, 'threshold'));
+  return { ...base, [float ? 'floats' : 'integers']: values, ...omitUndefined({ threshold }) };
 }
 
 function readDefault(filter: WireElement): { readonly default?: string } {
   const element = onlyChild(filter, 'defaultValue');
   return element && !element.nothing ? { default: element.text.trim() } : {};
-}
-
-/** The configuration file needs a threshold above 0. */
-function readThreshold(filter: WireElement, warnings: ReadWarnings): number | undefined {
-  const threshold = numberField(filter, 'threshold');
-  if (threshold === undefined || threshold > 0) return threshold;
-  warnings.changed(['parameterFilters', filter.name, 'threshold'], `is ${threshold}; the default is used`);
-  return undefined;
 }
 
 /** Without listed values only the default is allowed. */

@@ -137,6 +137,7 @@ function filledText(parent: WireElement, name: string): string | undefined {
 function readSource(root: WireElement, name: string, warnings: ReadWarnings) {
   const urls = entriesOf(root, 'wmsUrl', ['string']) ?? [];
   if (urls.length === 0) throw bodyProblem('wmsUrl is missing', root.place);
+  const vendor = filledText(root, 'vendorParameters');
   const mode = choiceField(root, 'httpRequestMode', ['Get', 'FormPost']);
   return omitUndefined({
     type: 'wms',
@@ -147,11 +148,11 @@ function readSource(root: WireElement, name: string, warnings: ReadWarnings) {
     version: readVersion(root, warnings),
     transparent: booleanField(root, 'transparent') ?? true,
     bgColor: filledText(root, 'bgColor'),
-    vendorParameters: readVendorParameters(root),
+    vendorParameters: vendor && Object.fromEntries(new URLSearchParams(vendor)),
     username: filledText(root, 'httpUsername'),
     password: filledText(root, 'httpPassword'),
-    timeoutSeconds: positive(root, 'backendTimeout', warnings),
-    concurrency: positive(root, 'concurrency', warnings),
+    timeoutSeconds: warnings.positive(['backendTimeout'], integerField(root, 'backendTimeout')),
+    concurrency: warnings.positive(['concurrency'], integerField(root, 'concurrency')),
     maxUrlLength: mode === 'FormPost' ? ALWAYS_BY_FORM : undefined,
   });
 }
@@ -162,19 +163,6 @@ function readVersion(root: WireElement, warnings: ReadWarnings): string | undefi
   if (version === undefined || version === '1.1.1' || version === '1.3.0') return version;
   warnings.changed(['wmsVersion'], `is ${version}; the source is asked by version 1.1.1`);
   return '1.1.1';
-}
-
-function readVendorParameters(root: WireElement): Record<string, string> | undefined {
-  const text = filledText(root, 'vendorParameters');
-  return text === undefined ? undefined : Object.fromEntries(new URLSearchParams(text));
-}
-
-/** 0 and less mean the default. */
-function positive(root: WireElement, name: string, warnings: ReadWarnings): number | undefined {
-  const value = integerField(root, name);
-  if (value === undefined || value > 0) return value;
-  warnings.changed([name], `is ${value}; the default is used`);
-  return undefined;
 }
 
 function readFormats(root: WireElement, warnings: ReadWarnings): readonly string[] {

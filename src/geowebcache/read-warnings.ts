@@ -30,6 +30,13 @@ export class ReadWarnings {
     this.all.push({ path, what: why === '' ? 'has no effect' : `has no effect: ${why}`, ignored: true });
   }
 
+  /** 0 and less mean the default. */
+  positive(path: readonly string[], value: number | undefined): number | undefined {
+    if (value === undefined || value > 0) return value;
+    this.changed(path, `is ${value}; the default is used`);
+    return undefined;
+  }
+
   /** Reports all elements outside the shape. `why`: reasons by name; an element without one is unknown. */
   ignoredOutside(
     element: WireElement,

@@ -1,4 +1,5 @@
 /** Compares the responses of two servers to one request, to prove that a move changes nothing. */
+import type { ImageDifference } from '../raster/compare-images.ts';
 
 export interface ServerResponse {
   readonly status: number;
@@ -25,14 +26,8 @@ export interface Comparison {
   readonly marked: Buffer | null;
 }
 
-interface Difference {
-  readonly largest: number;
-  readonly share: number;
-  readonly marked: Buffer;
-}
-
 /** Null: the pictures have different sizes. */
-type CompareImages = (one: Buffer, other: Buffer) => Promise<Difference | null>;
+type CompareImages = (one: Buffer, other: Buffer) => Promise<ImageDifference | null>;
 
 /** Headers that change what clients do. */
 const HEADERS = [

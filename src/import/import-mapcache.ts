@@ -15,7 +15,7 @@ import {
   WHOLE,
   withoutTwins,
 } from './import-report.ts';
-import { type CachedGrid, mapCacheAdoptions } from './mapcache-caches.ts';
+import { type CachedGrid, type MapCachePlaces, mapCacheAdoptions } from './mapcache-caches.ts';
 import { mapCacheDimensions } from './mapcache-dimensions.ts';
 import { mapCacheFormat } from './mapcache-formats.ts';
 import { type RuledFields, ruledFields } from './mapcache-rulesets.ts';
@@ -25,9 +25,7 @@ import { type MatchedGrid, matchGrid } from './matching-grid.ts';
 import { numbersOf, only, type Reasons, TEXT, TrackedTable } from './tracked-table.ts';
 import { tableOfXml } from './xml-table.ts';
 
-export interface MapCacheImport {
-  readonly isThere: (path: string) => boolean;
-}
+type MapCacheImport = Pick<MapCachePlaces, 'isThere'>;
 
 interface MapCacheGrid extends CachedGrid, Pick<MatchedGrid, 'zoomStop'> {
   readonly srs: number;

@@ -12,7 +12,7 @@ import type { GridSet } from '../domain/grid-set.ts';
 import { INFO_FORMATS } from '../domain/layer.ts';
 import { sameSrs } from '../domain/srs.ts';
 import { someOf } from '../lib/closest-name.ts';
-import { getOrCreate } from '../lib/get-or-create.ts';
+import { getOrCreate, remembered } from '../lib/get-or-create.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import type { WmsCapabilities, WmsDimension, WmsLayer } from '../sources/wms-capabilities.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
@@ -194,8 +194,7 @@ const MAX_CRS = 20;
 
 /** Chooses once for each list: thousands of layers share one, which may have thousands of CRS. */
 export function createGridSetChooser(known: readonly GridSet[]): (crs: readonly string[]) => ChosenGridSets {
-  const ofLists = new WeakMap<readonly string[], ChosenGridSets>();
-  return (crs) => getOrCreate(ofLists, crs, () => choose(crs, known));
+  return remembered((crs) => choose(crs, known));
 }
 
 type ChosenGridSets = ReturnType<typeof choose>;

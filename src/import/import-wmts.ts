@@ -2,6 +2,7 @@ import { boundsOf } from '../domain/bounds.ts';
 import { type SubsetDocument, subsetWithin, usualFirst, withZooms } from '../domain/fitting-subset.ts';
 import { formatOf } from '../domain/format.ts';
 import { createGridSet, type GridSet } from '../domain/grid-set.ts';
+import type { GridSubset } from '../domain/grid-subset.ts';
 import { sameSrs } from '../domain/srs.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
@@ -67,11 +68,7 @@ export class FittingGridSets {
   }
 }
 
-export interface Fit {
-  readonly gridSet: GridSet;
-  readonly zoomStart: number;
-  readonly zoomStop: number;
-}
+type Fit = Pick<GridSubset, 'gridSet' | 'zoomStart' | 'zoomStop'>;
 
 /** The zooms of a grid set that are matrices of the set; null: none, or they are not consecutive. */
 function zoomsIn(

@@ -77,7 +77,7 @@ function folders({ name, cache, grids, dimensions, places: { isThere } }: Tilese
   const layout = cache.text('@layout') ?? 'tilecache';
   const place = layout === 'template' ? templatePlace(cache, dimensions) : basePlace(cache, layout);
   if (typeof place === 'string') return place;
-  const own = place.template === undefined ? `${trimmed(place.folder)}/${name}` : place.folder;
+  const own = place.template === undefined ? `${place.folder.replace(/\/$/, '')}/${name}` : place.folder;
   if (!isThere(own)) return `there are no tiles of it in ${place.folder}`;
   return grids.map((grid) => ({ layout: 'mapcache', ...place, ...named(grid, dimensions) }));
 }
@@ -152,8 +152,4 @@ function splitPath(path: string): { readonly folder: string; readonly rest: stri
   const upTo = path.includes('{') ? path.slice(0, path.indexOf('{')) : path;
   const end = upTo.lastIndexOf('/');
   return { folder: path.slice(0, end) || '/', rest: path.slice(end + 1) };
-}
-
-function trimmed(folder: string): string {
-  return folder.replace(/\/$/, '');
 }

@@ -9,16 +9,14 @@ import type { SourceRequest, SourceResult } from './tile-source.ts';
 import { NOT_MODIFIED } from './upstream/read-response.ts';
 import type { SourceUpstream, UpstreamRequest } from './upstream/upstream-client.ts';
 
-interface MapServerOptions extends HttpOptions {
-  /** Statuses that mean "no tile". */
-  readonly absent?: readonly number[];
-}
-
 const TEXT = /^text\/|xml$|json$/;
 
-/** `origin`: receives credentials and headers, other hosts that a document names do not; null: every host does. */
+/**
+ * `absent`: statuses that mean "no tile". `origin`: receives credentials and headers, other hosts that a document names do
+ * not; null: every host does.
+ */
 export function openMapServer(
-  options: MapServerOptions,
+  options: HttpOptions & { readonly absent?: readonly number[] },
   upstream: SourceUpstream,
   origin: string | null = null,
 ) {

@@ -1,4 +1,4 @@
-import type { Bounds } from '../domain/bounds.ts';
+import type { MapPicture } from '../domain/bounds.ts';
 import type { Format } from '../domain/format.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import type { GridSubset } from '../domain/grid-subset.ts';
@@ -7,13 +7,10 @@ import type { TileIndex } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { OldCache } from './old-cache.ts';
 
-export interface SourceRequest {
+/** Its bounds are those of the metatile with its gutter. */
+export interface SourceRequest extends MapPicture {
   readonly gridSet: GridSet;
   readonly metatile: Metatile;
-  /** The metatile with its gutter. */
-  readonly bounds: Bounds;
-  readonly width: number;
-  readonly height: number;
   /** The format of the stored tiles; a source may return another lossless one. */
   readonly format: Format;
   /** Complete parameter values, names in upper case. */
@@ -66,10 +63,8 @@ export type SourceResult =
     };
 
 export interface InfoRequest
-  extends Pick<
-    SourceRequest,
-    'gridSet' | 'bounds' | 'width' | 'height' | 'format' | 'parameters' | 'signal'
-  > {
+  extends MapPicture,
+    Pick<SourceRequest, 'gridSet' | 'format' | 'parameters' | 'signal'> {
   /** Column and row of the pixel, from the top left. */
   readonly i: number;
   readonly j: number;

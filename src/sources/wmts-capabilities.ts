@@ -231,7 +231,8 @@ const DEGREES = 4326;
 /** This tile of our grid set in the first matrix set that has exactly it; null: none. */
 export function matchTile(links: readonly MatrixSetLink[], gridSet: GridSet, tile: TileIndex) {
   for (const { set, limits } of links) {
-    if (!hasSrs(set, gridSet)) continue;
+    const srs = srsOfCrs(set.crs);
+    if (srs === null || !sameSrs(srs, gridSet.srs)) continue;
     const found = matchInSet(set, gridSet, tile);
     if (!found) continue;
     const { matrix, column, row } = found;
@@ -247,11 +248,6 @@ export function matchTile(links: readonly MatrixSetLink[], gridSet: GridSet, til
 export function srsOfCrs(crs: string): number | null {
   if (/CRS:?84$/i.test(crs)) return DEGREES;
   return /EPSG/i.test(crs) ? numberAtEnd(crs) : null;
-}
-
-function hasSrs({ crs }: TileMatrixSet, gridSet: GridSet): boolean {
-  const srs = srsOfCrs(crs);
-  return srs !== null && sameSrs(srs, gridSet.srs);
 }
 
 function matchInSet(set: TileMatrixSet, gridSet: GridSet, tile: TileIndex) {

@@ -39,12 +39,6 @@ const POLL_INTERVAL_MS = 1000;
 const FORGET_INTERVAL = 60_000;
 const MAX_ERROR_CHARACTERS = 300;
 
-interface TestResult {
-  /** Null: the target has accepted it. */
-  readonly error: string | null;
-  readonly ms: number;
-}
-
 export type Deliveries = ReturnType<typeof openDeliveries>;
 
 /** Sends purges and notifications. The leading node performs the deliveries of all nodes. */
@@ -79,12 +73,13 @@ export function openDeliveries(options: DeliveriesOptions) {
   }
 
   /** Sent now by this node, even if others are waiting. Null: no such target. */
-  async function sendTest({ kind, name }: TargetName, signal: AbortSignal): Promise<TestResult | null> {
+  async function sendTest({ kind, name }: TargetName, signal: AbortSignal) {
     const target = targets.find((one) => one.kind === kind && one.name === name);
     if (!target) return null;
     options.tryHost(target.url);
     const begunAt = clock.monotonic();
     const test = { id: randomUUID(), at: clock.now(), payload: target.test };
+    /** `error` null: the target has accepted it. */
     const result = (error: string | null) => ({ error, ms: Math.round(clock.monotonic() - begunAt) });
     try {
       for (const request of target.requests(test)) await options.send(request, signal);

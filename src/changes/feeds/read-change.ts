@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import { boundsOf, type Polygon } from '../../domain/bounds.ts';
 import { invalid, shortened } from '../../domain/errors.ts';
-import type { ChangedPlace } from '../../domain/place-in-grid-set.ts';
 import type { Point } from '../../domain/projection.ts';
 import { explainIssues, printExplanations } from '../../lib/explain-issue.ts';
 import { isRecord } from '../../lib/value-path.ts';
@@ -36,12 +35,7 @@ export function readChange(body: unknown, offered: readonly string[]): Change {
   throw invalid(`layers names ${shortened(unknown)}; the feed has ${offered.join(', ')}.`);
 }
 
-interface ReadForm {
-  readonly place: ChangedPlace | null;
-  readonly layers?: readonly string[];
-}
-
-function formOf(body: Readonly<Record<string, unknown>>): ReadForm {
+function formOf(body: Readonly<Record<string, unknown>>) {
   if (Object.hasOwn(body, 'type')) {
     const { layers: named } = check(body, geoJsonBody);
     refuseOtherCrs(body);

@@ -1,4 +1,4 @@
-import type { FeedState } from '../change-options.ts';
+import type { FeedStatus } from '../change-options.ts';
 
 export const FOLLOWED_TYPES = ['wms', 'wmts', 'geoserver'] as const;
 
@@ -75,13 +75,10 @@ export interface PassReport {
   readonly entries: readonly PassEntry[];
 }
 
-export interface FollowStatus {
-  readonly name: string;
+export interface FollowStatus extends Pick<FeedStatus, 'name' | 'state' | 'lastError'> {
   readonly type: FollowSettings['type'];
-  readonly state: FeedState;
   /** Time of the latest successful pass, in milliseconds since 1970. */
   readonly lastAt: number | null;
-  readonly lastError: string | null;
   /** Layers that it keeps in step. */
   readonly layers: number;
   /** Layers that are new, missed or gone, without an action so far. */

@@ -28,8 +28,10 @@ export async function openFollow(options: FollowOptions) {
   /** By name: passes of one process follow each other. */
   const running = new Map<string, Promise<unknown>>();
 
-  const intakeOf = (name: string, layers: readonly string[]) =>
-    createFeedIntake(feedOf(name, layers), { ...options, store: feeds, audit: options.auditMark });
+  const intakeOf = (name: string, layers: readonly string[]) => {
+    const feed = { name: feedName(name), layers, action: 'invalidate', buffer: 0 } as const;
+    return createFeedIntake(feed, { ...options, store: feeds, audit: options.auditMark });
+  };
 
   const tools: PassTools = {
     ...options,
@@ -104,8 +106,4 @@ export async function openFollow(options: FollowOptions) {
 /** Names of feeds have no colon. */
 function feedName(name: string): string {
   return `follow:${name}`;
-}
-
-function feedOf(name: string, layers: readonly string[]) {
-  return { name: feedName(name), layers, action: 'invalidate', buffer: 0 } as const;
 }

@@ -21,7 +21,7 @@
 import { isRecord } from '../../lib/value-path.ts';
 import { isSameJson } from '../../lib/write-json.ts';
 import { collectYielding } from '../../lib/yielding.ts';
-import type { Drawing, PassEntry, ServiceState } from './follow.ts';
+import type { Drawing, FollowSettings, PassEntry, ServiceState } from './follow.ts';
 
 const RECORD_STATES = ['followed', 'missed', 'gone', 'disabled'] as const;
 export type RecordState = (typeof RECORD_STATES)[number];
@@ -45,10 +45,7 @@ export interface PassStep {
   readonly entry: Pick<PassEntry, 'action' | 'detail'> | null;
 }
 
-export interface PassRules {
-  readonly prefix: string;
-  readonly new: 'declare' | 'report';
-  readonly gone: 'disable' | 'report';
+export interface PassRules extends Pick<FollowSettings, 'prefix' | 'new' | 'gone'> {
   /** By the server's names. */
   readonly isWanted: (name: string) => boolean;
   readonly isDeclared: (layer: string) => boolean;

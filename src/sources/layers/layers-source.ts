@@ -8,7 +8,7 @@ import { maskWithin } from '../../domain/placed-area.ts';
 import type { ClearColour, Composer, PlacedPicture } from '../../domain/placed-picture.ts';
 import { text, whole } from '../../lib/schemas.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
-import type { CurrentArea, SourceDriver, SourceTools } from '../source-driver.ts';
+import type { CurrentArea, SourceDriver, SourcePart, SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { InfoRequest, SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 import { rgbOf } from '../within/within-area.ts';
@@ -44,15 +44,12 @@ interface PartSource {
 }
 
 /** A part of a picture: a layer of this server, or a source without a cache of its own. */
-interface Part<Source> {
-  readonly layer?: string | undefined;
+interface Part<Source> extends Omit<SourcePart, 'source'> {
   readonly source?: Source | undefined;
-  readonly gridSet?: string | undefined;
   readonly resampling?: 'bilinear' | 'nearest' | undefined;
   readonly opacity?: number;
   readonly zooms?: readonly [number, number] | undefined;
   readonly scales?: Scales | undefined;
-  readonly within?: string | undefined;
   readonly transparentColor?: string | undefined;
   readonly tolerance?: number | undefined;
 }
@@ -244,11 +241,7 @@ function* withOpacity(pictures: readonly PartPicture[], opacity: number): Genera
   for (const picture of pictures) yield { ...picture, opacity };
 }
 
-interface Failed {
-  readonly failure: unknown;
-}
-
-type OrFailed = (failure: unknown) => Failed;
+type OrFailed = (failure: unknown) => { readonly failure: unknown };
 
 interface ShownPart extends DrawnPart {
   readonly opacity: number;

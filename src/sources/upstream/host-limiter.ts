@@ -22,7 +22,7 @@ import type { RateTicket, RateWindow } from './rate-window.ts';
 import { type Permit, type RequestEnd, type UpstreamPriority, WaitingLine } from './upstream-limiter.ts';
 import type { UpstreamOptions } from './upstream-options.ts';
 
-interface HostLimiterOptions extends Env {
+export interface HostLimiterOptions extends Env {
   readonly host: string;
   readonly limits: UpstreamOptions;
   /** Further requests are refused. */

@@ -1,12 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { HostOutage, HostPause, UpstreamStatus } from '../../domain/upstream-status.ts';
-import type { Ledger } from '../../lib/budget.ts';
-import type { Env } from '../../lib/env.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
-import type { Random } from '../../lib/random.ts';
 import { openRepeater } from '../../lib/repeat.ts';
-import { HostLimiter } from './host-limiter.ts';
-import type { HostShares } from './host-share.ts';
+import { HostLimiter, type HostLimiterOptions } from './host-limiter.ts';
 import type { Permit, UpstreamPriority } from './upstream-limiter.ts';
 import { type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts';
 
@@ -28,18 +24,15 @@ export interface HostOutageStore {
 
 export type UpstreamLimiter = Pick<ReturnType<typeof openUpstreamLimiter>, 'acquire'>;
 
-export interface UpstreamLimiterOptions extends Env {
+export interface UpstreamLimiterOptions
+  extends Pick<HostLimiterOptions, 'budgets' | 'shares' | 'random' | 'clock' | 'log'>,
+    Partial<Pick<HostLimiterOptions, 'maxWaiting' | 'maxInteractiveWaitMs'>> {
   /** By `host:port` or `host`. */
   readonly upstreams: UpstreamSettings;
-  readonly budgets: Ledger;
-  readonly shares?: HostShares;
   /** Outages that other nodes report; without it a node relies on its own requests. */
   readonly outages?: HostOutageStore;
   /** Without it no host can be paused. */
   readonly pauses?: HostPauseReader;
-  readonly random: Random;
-  readonly maxWaiting?: number;
-  readonly maxInteractiveWaitMs?: number;
 }
 
 /** Milliseconds between reads of outages of other nodes, and of pauses, without a notification. */

@@ -1,5 +1,5 @@
 import type { Gazetteer, Point } from './gazetteer.ts';
-import { type MapProjection, projectLatitude } from './map-view.ts';
+import { type MapView, projectLatitude } from './map-view.ts';
 
 /** The place of a name on the whole map of a zoom, in pixels from the plane's origin, rightwards and downwards. */
 export interface PlacedLabel {
@@ -14,10 +14,7 @@ export interface PlacedLabel {
 
 export type MeasureText = (text: string, kind: PlacedLabel['kind'], size: number) => number;
 
-interface LabelScale {
-  readonly projection: MapProjection;
-  readonly resolutionX: number;
-  readonly resolutionY: number;
+interface LabelScale extends Pick<MapView, 'projection' | 'resolutionX' | 'resolutionY'> {
   readonly measure: MeasureText;
 }
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MapPainter } from './map-painter.ts';
-import { MAP_STYLES, type MapStyleName, mapStyleOf } from './map-style.ts';
+import { MAP_STYLES, type MapStyleName, STYLES } from './map-style.ts';
 import { createMapView, type MapProjection, type MapView, projectLatitude } from './map-view.ts';
 
 const PROJECTIONS: readonly MapProjection[] = ['mercator', 'geographic'];
@@ -81,7 +81,7 @@ describe.each(PROJECTIONS)('in the %s plane', (projection) => {
     `the ${projection} map has sea in the mid-Atlantic and land in the Sahara at zoom %i`,
     (z) => {
       for (const style of ['light', 'dark'] as const) {
-        const { sea, land } = mapStyleOf(style);
+        const { sea, land } = STYLES[style];
         expect(colourOf({ projection, z, longitude: -37.3, latitude: 41.3 }, style)).toBe(sea);
         expect(land).toContain(colourOf({ projection, z, longitude: 3.3, latitude: 25.3 }, style));
       }
@@ -118,7 +118,7 @@ describe.each(PROJECTIONS)('in the %s plane', (projection) => {
   });
 
   it.each([3, 5, 8])(`the ${projection} map runs across the antimeridian without a break at zoom %i`, (z) => {
-    const { land } = mapStyleOf('light');
+    const { land } = STYLES.light;
     const picture = paint(viewAround({ projection, z, longitude: 180, latitude: 67.8 }, 4, 4, 9, 9));
     const besideTheMeridian = [0, 1, 2, 3, 5, 6, 7, 8].map((x) => colourAt(picture, x, 4));
     expect(land).toContain(besideTheMeridian[0]);
@@ -126,7 +126,7 @@ describe.each(PROJECTIONS)('in the %s plane', (projection) => {
   });
 
   it(`the ${projection} map has land under ice on both sides of the antimeridian`, () => {
-    const { ice } = mapStyleOf('light');
+    const { ice } = STYLES.light;
     for (const z of [1, 3, 6]) {
       const picture = paint(viewAround({ projection, z, longitude: 180, latitude: -87.3 }, 4, 4, 9, 9));
       expect([0, 1, 2, 3, 5, 6, 7, 8].map((x) => colourAt(picture, x, 4))).toEqual(Array(8).fill(ice));
@@ -134,7 +134,7 @@ describe.each(PROJECTIONS)('in the %s plane', (projection) => {
   });
 
   it.each([2, 5])(`the ${projection} map fills Antarctica evenly down to the lowest row at zoom %i`, (z) => {
-    const { ice } = mapStyleOf('light');
+    const { ice } = STYLES.light;
     const latitude = projection === 'mercator' ? -84.7 : -89.5;
     for (const longitude of [-177.7, -97.3, 1.7, 100.3, 177.7]) {
       expect(colourOf({ projection, z, longitude, latitude })).toBe(ice);
@@ -147,7 +147,7 @@ it('the map has nothing but sea beyond the poles', () => {
     viewAround({ projection: 'geographic', z: 2, longitude: 0, latitude: 120 }, 64, 40, 128, 60),
   );
   const colours = new Set(Array.from({ length: 128 }, (_, x) => colourAt(beyond, x, 30)));
-  expect([...colours]).toEqual([mapStyleOf('light').sea]);
+  expect([...colours]).toEqual([STYLES.light.sea]);
 });
 
 it.each(MAP_STYLES)('the map has coasts and borders in the style %s', (style) => {

@@ -5,7 +5,7 @@ import { type Graticule, graticuleOf } from './graticule.ts';
 import { layOutLabels, type PlacedLabel } from './label-layout.ts';
 import { createTextMeasure, paintDegrees, paintNames, registerMapFont } from './label-painter.ts';
 import { type AtlasDetail, loadWorldAtlas, type MapShape, type WorldAtlas } from './map-shape.ts';
-import { type MapStyle, type MapStyleName, mapStyleOf, type Stroke } from './map-style.ts';
+import { type MapStyle, type MapStyleName, STYLES, type Stroke } from './map-style.ts';
 import { type MapProjection, type MapView, projectLatitude } from './map-view.ts';
 import { traceShapes, UNITS_PER_PIXEL } from './trace-shapes.ts';
 
@@ -71,7 +71,7 @@ export class MapPainter {
 
   /** RGBA, every pixel opaque. */
   paint(view: MapView, styleName: MapStyleName): Uint8Array<ArrayBuffer> {
-    const style = mapStyleOf(styleName);
+    const style = STYLES[styleName];
     const canvas = this.#canvasFor(view);
     const context = canvas.getContext('2d');
     context.setTransform(view.pixelRatio, 0, 0, view.pixelRatio, 0, 0);

@@ -2,18 +2,15 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { feature, mesh, neighbors } from 'topojson-client';
 import type { GeometryCollection, MultiPolygon, Polygon, Topology } from 'topojson-specification';
+import type { Bounds } from '../../domain/bounds.ts';
 import { type MapProjection, projectLatitude } from './map-view.ts';
 
 /** A ring or a line in degrees of a plane. Longitudes continue across the antimeridian: a shape never jumps. */
-export interface MapShape {
+export interface MapShape extends Bounds {
   readonly x: Float64Array;
   readonly y: Float64Array;
   /** It goes around the world more than once, so it must not be repeated every 360 degrees. */
   readonly unrolled: boolean;
-  readonly minX: number;
-  readonly minY: number;
-  readonly maxX: number;
-  readonly maxY: number;
 }
 
 /** Longitude and latitude of each point. */

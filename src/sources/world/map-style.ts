@@ -81,8 +81,8 @@ const OUTLINE: MapStyle = {
   halo: 'rgba(255, 255, 255, 0.9)',
 };
 
-const STYLES: Readonly<Record<MapStyleName, MapStyle>> = { light: LIGHT, dark: DARK, outline: OUTLINE };
-
-export function mapStyleOf(name: MapStyleName): MapStyle {
-  return STYLES[name];
-}
+export const STYLES: Readonly<Record<MapStyleName, MapStyle>> = {
+  light: LIGHT,
+  dark: DARK,
+  outline: OUTLINE,
+};
