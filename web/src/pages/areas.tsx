@@ -1,7 +1,7 @@
 import { lazy, Suspense } from 'react';
 import { type ApiResponse, part } from '../api/client.ts';
 import { useApi, useResource } from '../api/use-resource.ts';
-import { countText, fill, preciseTimeText } from '../format.ts';
+import { countText, fill, labelled, preciseTimeText } from '../format.ts';
 import { Card, LinkButton, Loaded, PageHead, Table } from '../parts/basics.tsx';
 import { addressOf, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
@@ -55,7 +55,7 @@ function AreaTable({ areas }: { areas: Areas }) {
         mayWork && (
           <LinkButton
             key="seed"
-            aria-label={fill(TEXTS.labelled, { label: TEXTS.nav.seed, value: area.name })}
+            aria-label={labelled(TEXTS.nav.seed, area.name)}
             href={addressOf('seed', '', { area: area.name })}
           >
             {TEXTS.nav.seed}

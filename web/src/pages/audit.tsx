@@ -1,7 +1,7 @@
 import { useDeferredValue, useState } from 'react';
 import { type ApiResponse, curl, part, send } from '../api/client.ts';
 import { useAction, useResource } from '../api/use-resource.ts';
-import { fill, preciseTimeText } from '../format.ts';
+import { fill, labelled, preciseTimeText } from '../format.ts';
 import {
   ActionNotices,
   Button,
@@ -132,7 +132,7 @@ function actionText(entry: Entry): string {
   if (entry.summary !== null && (LANGUAGE === 'en' || text === undefined)) return entry.summary;
   if (text === undefined) return requestText(entry);
   const details = detailsText(after);
-  return details === '' ? text : fill(TEXTS.labelled, { label: text, value: details });
+  return details === '' ? text : labelled(text, details);
 }
 
 function isEnabled({ enabled }: Readonly<Record<string, unknown>>): boolean {
