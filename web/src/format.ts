@@ -170,6 +170,11 @@ export function coordinateText(value: number): string {
   return String(Number(value.toFixed(6)));
 }
 
+/** Bounds with up to two decimals. */
+export function extentText(extent: readonly number[]): string {
+  return extent.map((edge) => coordinateText(Math.round(edge * 100) / 100)).join(', ');
+}
+
 /** Units per pixel, e.g. `4891.97` or `0.000000335276`. */
 export function resolutionText(value: number): string {
   const text = String(Number(value.toPrecision(6)));

@@ -2,9 +2,9 @@ import { type ApiResponse, send } from '../api/client.ts';
 import type { Task } from '../api/task-feed.ts';
 import { useAction, useApi, useResource } from '../api/use-resource.ts';
 import {
-  coordinateText,
   countText,
   durationText,
+  extentText,
   fill,
   labelled,
   momentText,
@@ -198,9 +198,7 @@ export function useAreaTexts(): (task: Task) => string {
     const isWhole = extent?.every(
       (edge, place) => (place < 2 ? 1 : -1) * ((bounds[place] ?? 0) - edge) <= 1e-6,
     );
-    return isWhole
-      ? WORDS.wholeGridSet
-      : bounds.map((edge) => coordinateText(Math.round(edge * 100) / 100)).join(', ');
+    return isWhole ? WORDS.wholeGridSet : extentText(bounds);
   };
 }
 
