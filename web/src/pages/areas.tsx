@@ -8,7 +8,6 @@ import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 
 type Areas = ApiResponse<'GET /api/v1/areas'>['areas'];
-type Shape = ApiResponse<'GET /api/v1/areas/{name}'>;
 
 /** Loaded on demand, because it includes the map library. */
 const AreaMap = lazy(() => import('./area-map.tsx'));
@@ -67,7 +66,7 @@ function AreaTable({ areas }: { areas: Areas }) {
 }
 
 function OnMap({ name }: { name: string }) {
-  const shape = useResource<Shape>(`api/v1/areas/${part(name)}`);
+  const shape = useResource<ApiResponse<'GET /api/v1/areas/{name}'>>(`api/v1/areas/${part(name)}`);
   const layers = useApi('/api/v1/layers');
   return (
     <Card title={name}>

@@ -19,8 +19,6 @@ import { LANGUAGE, TEXTS } from '../texts.ts';
 
 type Entry = ApiResponse<'GET /api/v1/audit'>['entries'][number];
 
-type Restored = ApiResponse<'POST /api/v1/audit/{id}/restore'>;
-
 const WORDS = TEXTS.audit;
 const FILTERS = ['actor', 'text', 'outcome', 'since', 'until'] as const;
 const FIRST = 100;
@@ -199,7 +197,7 @@ function Restore({ entry, onRestored }: { entry: Entry; onRestored: () => void }
   if (id === null || before === null || outcome !== 'done' || !RESTORABLE.test(entry.action)) return null;
   const path = `api/v1/audit/${part(id)}/restore`;
   const restore = async () => {
-    const { schedules, lost } = await send<Restored>('POST', path);
+    const { schedules, lost } = await send<ApiResponse<'POST /api/v1/audit/{id}/restore'>>('POST', path);
     onRestored();
     return [
       WORDS.restored,
