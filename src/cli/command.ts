@@ -1,12 +1,7 @@
 import { CLIENT_OVERRIDES } from '../config/client-settings.ts';
 import { settingsInput } from '../config/environment.ts';
 import type { LoadedSettings } from '../config/load-settings.ts';
-import {
-  CONFIG_FILE,
-  SETTING_OVERRIDES,
-  type SettingOverride,
-  variableOf,
-} from '../config/setting-overrides.ts';
+import { CONFIG_FILE, SETTING_OVERRIDES, variableOf } from '../config/setting-overrides.ts';
 import type { Clock } from '../lib/clock.ts';
 import { countText, plural } from './format.ts';
 
@@ -98,7 +93,7 @@ export function settingFlags(...names: readonly string[]): readonly Flag[] {
   return SETTING_FLAGS.filter(({ name }) => names.includes(name));
 }
 
-function flagsOf(overrides: readonly Omit<SettingOverride, 'path'>[]): readonly Flag[] {
+function flagsOf(overrides: readonly Omit<(typeof SETTING_OVERRIDES)[number], 'path'>[]): readonly Flag[] {
   return overrides.map(({ flag: name, placeholder, help }) =>
     flag(name, placeholder, `${help}; or ${variableOf({ flag: name })}`),
   );

@@ -3,13 +3,7 @@ import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Terminal } from './command.ts';
 import { bar, countText, durationText, plural, sizeText, withLocalTimes } from './format.ts';
 import { INTERRUPTED, openInterruption } from './process-setup.ts';
-import {
-  readResponse,
-  type ServerClient,
-  ServerRefusal,
-  ServerUnreachable,
-  TOO_MANY_REQUESTS,
-} from './server-client.ts';
+import { isPassing, readResponse, type ServerClient } from './server-client.ts';
 
 interface FollowOptions {
   readonly client: ServerClient;
@@ -27,7 +21,6 @@ const LINE_INTERVAL = 5000;
 /** Longest wait for an unreachable server. */
 const RECONNECT_TIMEOUT_MS = 10 * 60_000;
 const CLEAR_LINE = '\r\x1b[K';
-const SERVER_FAILED = 500;
 
 /** Shows a task's progress until it is over. Resolves with the exit code: 0 only if it is done. */
 export async function followTask(first: TaskDocument, options: FollowOptions): Promise<number> {
@@ -59,14 +52,6 @@ export async function followTask(first: TaskDocument, options: FollowOptions): P
     }
     return null;
   }
-}
-
-/** A server that restarts continues its tasks; the command waits for it. */
-function isPassing(error: unknown): boolean {
-  if (error instanceof ServerUnreachable) return true;
-  return (
-    error instanceof ServerRefusal && (error.status === TOO_MANY_REQUESTS || error.status >= SERVER_FAILED)
-  );
 }
 
 function createShow({ terminal, json, clock, client }: FollowOptions) {

@@ -2,13 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { readEnvironment, readOutboundProxies, readVersion } from '../config/environment.ts';
 import { revealSecrets } from '../config/secrets.ts';
-import {
-  completeGroups,
-  type Imported,
-  type ImportFate,
-  type ReportEntry,
-  WHOLE,
-} from '../import/import-report.ts';
+import { completeGroups, type Imported, type ReportEntry, WHOLE } from '../import/import-report.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import { printPath } from '../lib/value-path.ts';
@@ -228,7 +222,9 @@ function declare(
 
 /** A line for each fate of an element, with all its subjects. */
 function reportText(entries: readonly ReportEntry[], quiet: boolean): string {
-  const fates: readonly ImportFate[] = quiet ? ['changed', 'left out'] : ['taken', 'changed', 'left out'];
+  const fates: readonly ReportEntry['fate'][] = quiet
+    ? ['changed', 'left out']
+    : ['taken', 'changed', 'left out'];
   return fates.flatMap((fate) => linesOf(entries.filter((entry) => entry.fate === fate))).join('');
 }
 

@@ -48,17 +48,13 @@ async function runUntilStopped(
 ): Promise<number> {
   const log = createLogger(settings.log.level);
   exitOnTheUnforeseen(log);
-  reportOldNode(log);
+  const notice = nodeNotice(process.versions.node, systemClock.now());
+  if (notice !== null) log.info({}, notice);
   const stop = waitForStop(log);
   const app = await open({ log, clock: systemClock, random: systemRandom });
   await stop;
   await closeInTime(app, log);
   return 0;
-}
-
-function reportOldNode(log: Logger): void {
-  const notice = nodeNotice(process.versions.node, systemClock.now());
-  if (notice !== null) log.info({}, notice);
 }
 
 /** SIGHUP also means that the terminal was closed: a plain server that was started in it ends then. */

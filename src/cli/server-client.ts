@@ -27,7 +27,14 @@ const SUCCESS = 200;
 const REDIRECTION = 300;
 const UNAUTHORIZED = 401;
 const NOT_FOUND = 404;
-export const TOO_MANY_REQUESTS = 429;
+const TOO_MANY_REQUESTS = 429;
+const SERVER_FAILED = 500;
+
+/** A server that restarts continues its tasks; a command that follows one waits for it. */
+export function isPassing(error: unknown): boolean {
+  if (!(error instanceof ServerRefusal)) return error instanceof ServerUnreachable;
+  return error.status === TOO_MANY_REQUESTS || error.status >= SERVER_FAILED;
+}
 
 /** Flags by the field of a request that each sets, e.g. `zoomStart` and `zoom-start`. */
 export type FieldFlags = Readonly<Record<string, string>>;

@@ -1,14 +1,6 @@
 import type { ApiResponse } from '../app.ts';
 import { hintFor } from '../lib/closest-name.ts';
-import {
-  CLIENT_FLAGS,
-  type Command,
-  type FlagValues,
-  flag,
-  misuse,
-  printed,
-  type Terminal,
-} from './command.ts';
+import { CLIENT_FLAGS, type Command, type FlagValues, flag, misuse, printed } from './command.ts';
 import {
   failureLines,
   isOver,
@@ -38,7 +30,10 @@ export const tasks: Command = {
   async run(flags, terminal, { operands: [word = 'list', id] }) {
     const action = actionNamed(word);
     const client = serverClientFor(flags, { limit: 'limit' });
-    if (action === 'list') return await list(client, flags, terminal);
+    if (action === 'list') {
+      terminal.out(await listText(client, flags));
+      return 0;
+    }
     const path = `/api/v1/tasks/${taskId(action, id)}`;
     if (action === 'watch') {
       return await watchTask(taskIn(await client.get(path)), client, terminal, flags.json !== undefined);
@@ -50,7 +45,7 @@ export const tasks: Command = {
   },
 };
 
-async function list(client: ServerClient, flags: FlagValues, terminal: Terminal): Promise<number> {
+async function listText(client: ServerClient, flags: FlagValues): Promise<string> {
   const query = new URLSearchParams({
     ...(flags.all === undefined && { state: 'pending,running,paused' }),
     ...(flags.layer !== undefined && { layer: flags.layer }),
@@ -58,13 +53,9 @@ async function list(client: ServerClient, flags: FlagValues, terminal: Terminal)
   });
   const answer = await client.get(`/api/v1/tasks?${query}`);
   const { tasks: listing } = readResponse<ApiResponse<'GET /api/v1/tasks'>>(answer, 'tasks');
-  if (flags.json !== undefined) {
-    for (const task of listing) terminal.out(`${JSON.stringify(task)}\n`);
-    return 0;
-  }
+  if (flags.json !== undefined) return listing.map((task) => `${JSON.stringify(task)}\n`).join('');
   const none = flags.all === undefined ? 'No active tasks. --all lists finished tasks too.' : 'No tasks.';
-  terminal.out(listing.length === 0 ? `${none}\n` : taskTable(listing));
-  return 0;
+  return listing.length === 0 ? `${none}\n` : taskTable(listing);
 }
 
 function taskIn(answer: unknown): TaskDocument {

@@ -65,22 +65,16 @@ export function hideKeys(document: unknown): unknown {
   if (typeof document === 'string') return document.replace(WORD, hideKeysInWord);
   if (Array.isArray(document)) return document.map(hideKeys);
   if (document === null || typeof document !== 'object') return document;
-  return Object.fromEntries(
-    Object.entries(document).map(([key, value]) => [
-      key,
-      NAMED_OPTIONS.has(key) ? hideOptions(value) : hideKeys(value),
-    ]),
-  );
+  return withValues(document, (value, key) => (NAMED_OPTIONS.has(key) ? hideOptions : hideKeys)(value));
 }
 
 function hideOptions(options: unknown): unknown {
   if (options === null || typeof options !== 'object') return options;
-  return Object.fromEntries(
-    Object.entries(options).map(([name, value]) => [
-      name,
-      PLAIN_NAMES.has(name.toLowerCase()) ? value : MASK,
-    ]),
-  );
+  return withValues(options, (value, name) => (PLAIN_NAMES.has(name.toLowerCase()) ? value : MASK));
+}
+
+function withValues(fields: object, replace: (value: unknown, name: string) => unknown): object {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, replace(value, name)]));
 }
 
 /** An address begins with its scheme, or is the whole word if it has a query. */

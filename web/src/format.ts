@@ -31,6 +31,11 @@ export function fill(
   );
 }
 
+/** E.g. `Copy: Tiles`. */
+export function labelled(label: string, value: string): string {
+  return fill(TEXTS.labelled, { label, value });
+}
+
 function numberText(value: number, digits: number, options: Intl.NumberFormatOptions = {}): string {
   const key = `${digits} ${options.minimumFractionDigits ?? options.notation}`;
   const known =
@@ -64,12 +69,8 @@ export function numberField(value: number): string {
 /** E.g. `1.5 GiB`. */
 export function bytesText(bytes: number): string {
   const sign = bytes < 0 ? '−' : '';
-  let size = Math.abs(bytes);
-  let unit = 0;
-  while (size >= 1024 && unit < UNITS.length - 1) {
-    size /= 1024;
-    unit += 1;
-  }
+  const unit = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, Math.abs(bytes))) / 10));
+  const size = Math.abs(bytes) / 1024 ** unit;
   const digits = unit === 0 || size >= 100 ? 0 : 1;
   return `${sign}${numberText(size, digits, { minimumFractionDigits: digits })} ${UNITS[unit]}`;
 }
@@ -167,6 +168,11 @@ export function sinceText(iso: string | null): string {
 /** With up to six decimals, e.g. `-180` or `1234.56`. */
 export function coordinateText(value: number): string {
   return String(Number(value.toFixed(6)));
+}
+
+/** Bounds with up to two decimals. */
+export function extentText(extent: readonly number[]): string {
+  return extent.map((edge) => coordinateText(Math.round(edge * 100) / 100)).join(', ');
 }
 
 /** Units per pixel, e.g. `4891.97` or `0.000000335276`. */

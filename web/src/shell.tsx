@@ -1,14 +1,4 @@
-import {
-  Component,
-  lazy,
-  type ReactNode,
-  Suspense,
-  useCallback,
-  useEffect,
-  useMemo,
-  useRef,
-  useState,
-} from 'react';
+import { Component, lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { get, type Problem, problemFrom, SESSION_BEGUN, SESSION_ENDED } from './api/client.ts';
 import { useFeedState } from './api/task-feed.ts';
 import { fill } from './format.ts';
@@ -167,7 +157,7 @@ function CurrentPage() {
 
 interface FenceProps {
   readonly place: string;
-  readonly children: ReactNode;
+  readonly children: React.ReactNode;
 }
 
 /** Confines an exception to the page that throws it. */
@@ -182,7 +172,7 @@ class Fence extends Component<FenceProps, { readonly place: string; readonly fai
     return place === before.place ? null : { place, failed: null };
   }
 
-  override render(): ReactNode {
+  override render(): React.ReactNode {
     if (this.state.failed === null) return this.props.children;
     return (
       <p className="notice bad" role="alert">

@@ -2,13 +2,7 @@ import 'ol/ol.css';
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { useApi, useResource } from '../api/use-resource.ts';
 import { ConsoleMap, type ConsoleMapEvents, type MapOptions } from './console-map.ts';
-import {
-  type GridSetInfo,
-  type LayerInfo,
-  type OfferedLayer,
-  type TileSet,
-  tileSetFrom,
-} from './tile-set.ts';
+import { type LayerInfo, type OfferedLayer, type TileSet, tileSetFrom } from './tile-set.ts';
 
 /** `onReady` gets the map once. */
 export function MapBox(props: {
@@ -69,7 +63,7 @@ export function MapBox(props: {
 const NAME = 'world';
 
 /** In the CRS of a grid set, to be drawn below a layer; null: there is none. */
-export function useBaseMap(above: GridSetInfo | null): TileSet | null {
+export function useBaseMap(above: TileSet['gridSet'] | null): TileSet | null {
   const listed = useApi('/api/v1/layers').data?.layers;
   const isThere = listed?.some(({ name, enabled }) => name === NAME && enabled) ?? false;
   const world = useResource<LayerInfo>(isThere ? `api/v1/layers/${NAME}` : null).data;

@@ -1,14 +1,6 @@
 import { useEffect, useMemo, useState } from 'react';
-import {
-  type ApiResponse,
-  curl,
-  type Problem,
-  part,
-  problemFrom,
-  reloadConfiguration,
-  send,
-} from '../api/client.ts';
-import { useAction, useResource } from '../api/use-resource.ts';
+import { type ApiResponse, curl, part, problemFrom, reloadConfiguration, send } from '../api/client.ts';
+import { type Action, useAction, useResource } from '../api/use-resource.ts';
 import { fill } from '../format.ts';
 import type { LayerInfo } from '../map/tile-set.ts';
 import {
@@ -165,7 +157,7 @@ function NewLayer({ of }: { of: readonly string[] }) {
 const PRIVATE = /^(.*): (upstreams: .*)$/s;
 
 /** Why the service cannot be read; in a private network with the line that allows it, and a button that makes it work. */
-function ReadProblem({ problem, onReloaded }: { problem: Problem | null; onReloaded: () => unknown }) {
+function ReadProblem({ problem, onReloaded }: Pick<Action, 'problem'> & { onReloaded: () => unknown }) {
   const action = useAction();
   const [, reason, line = ''] = PRIVATE.exec(problem?.message ?? '') ?? [];
   if (reason === undefined) return <ProblemNotice problem={problem} />;

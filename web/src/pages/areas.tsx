@@ -1,14 +1,13 @@
 import { lazy, Suspense } from 'react';
 import { type ApiResponse, part } from '../api/client.ts';
 import { useApi, useResource } from '../api/use-resource.ts';
-import { countText, fill, preciseTimeText } from '../format.ts';
+import { countText, fill, labelled, preciseTimeText } from '../format.ts';
 import { Card, LinkButton, Loaded, PageHead, Table } from '../parts/basics.tsx';
 import { addressOf, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 
 type Areas = ApiResponse<'GET /api/v1/areas'>['areas'];
-type Shape = ApiResponse<'GET /api/v1/areas/{name}'>;
 
 /** Loaded on demand, because it includes the map library. */
 const AreaMap = lazy(() => import('./area-map.tsx'));
@@ -55,7 +54,7 @@ function AreaTable({ areas }: { areas: Areas }) {
         mayWork && (
           <LinkButton
             key="seed"
-            aria-label={fill(TEXTS.labelled, { label: TEXTS.nav.seed, value: area.name })}
+            aria-label={labelled(TEXTS.nav.seed, area.name)}
             href={addressOf('seed', '', { area: area.name })}
           >
             {TEXTS.nav.seed}
@@ -67,7 +66,7 @@ function AreaTable({ areas }: { areas: Areas }) {
 }
 
 function OnMap({ name }: { name: string }) {
-  const shape = useResource<Shape>(`api/v1/areas/${part(name)}`);
+  const shape = useResource<ApiResponse<'GET /api/v1/areas/{name}'>>(`api/v1/areas/${part(name)}`);
   const layers = useApi('/api/v1/layers');
   return (
     <Card title={name}>

@@ -1,7 +1,7 @@
 import { useDeferredValue, useState } from 'react';
 import { type ApiResponse, curl, part, send } from '../api/client.ts';
 import { useAction, useResource } from '../api/use-resource.ts';
-import { fill, preciseTimeText } from '../format.ts';
+import { fill, labelled, preciseTimeText } from '../format.ts';
 import {
   ActionNotices,
   Button,
@@ -18,8 +18,6 @@ import { addressOf, changeQuery, useRoute } from '../route.ts';
 import { LANGUAGE, TEXTS } from '../texts.ts';
 
 type Entry = ApiResponse<'GET /api/v1/audit'>['entries'][number];
-
-type Restored = ApiResponse<'POST /api/v1/audit/{id}/restore'>;
 
 const WORDS = TEXTS.audit;
 const FILTERS = ['actor', 'text', 'outcome', 'since', 'until'] as const;
@@ -132,7 +130,7 @@ function actionText(entry: Entry): string {
   if (entry.summary !== null && (LANGUAGE === 'en' || text === undefined)) return entry.summary;
   if (text === undefined) return requestText(entry);
   const details = detailsText(after);
-  return details === '' ? text : fill(TEXTS.labelled, { label: text, value: details });
+  return details === '' ? text : labelled(text, details);
 }
 
 function isEnabled({ enabled }: Readonly<Record<string, unknown>>): boolean {
@@ -199,7 +197,7 @@ function Restore({ entry, onRestored }: { entry: Entry; onRestored: () => void }
   if (id === null || before === null || outcome !== 'done' || !RESTORABLE.test(entry.action)) return null;
   const path = `api/v1/audit/${part(id)}/restore`;
   const restore = async () => {
-    const { schedules, lost } = await send<Restored>('POST', path);
+    const { schedules, lost } = await send<ApiResponse<'POST /api/v1/audit/{id}/restore'>>('POST', path);
     onRestored();
     return [
       WORDS.restored,

@@ -1,7 +1,7 @@
 import { lazy, Suspense, useState } from 'react';
 import { type ApiResponse, fetchJson, part, send } from '../api/client.ts';
 import { useAction, useApi, useResource } from '../api/use-resource.ts';
-import { coordinateText, countText, fill, preciseTimeText, withLocalTimes } from '../format.ts';
+import { coordinateText, countText, fill, labelled, preciseTimeText, withLocalTimes } from '../format.ts';
 import type { Area } from '../map/draw-area.ts';
 import { boxesOf } from '../map/shapes.ts';
 import { ActionNotices, Button, Card, Loaded, Named, PageHead, Table } from '../parts/basics.tsx';
@@ -133,7 +133,7 @@ function TargetTable({ targets }: { targets: Deliveries['targets'] }) {
           countText(target.pending),
           <Button
             key="test"
-            aria-label={fill(TEXTS.labelled, { label: WORDS.test, value: target.name })}
+            aria-label={labelled(WORDS.test, target.name)}
             disabled={action.busy}
             onClick={() => action.run(() => test(target))}
           >

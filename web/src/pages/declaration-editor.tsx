@@ -8,8 +8,8 @@ import {
   Button,
   Card,
   Choice,
+  CodeField,
   Copy,
-  Field,
   Input,
   Loaded,
   ProblemNotice,
@@ -119,16 +119,7 @@ export function DeclarationEditor(props: {
             </div>
             <DeclarationFields document={shown} faults={faults} onChange={change} />
           </fieldset>
-          <Field label={WORDS.json}>
-            <textarea
-              className="mono"
-              rows={18}
-              spellCheck={false}
-              value={text}
-              aria-invalid={fault !== null}
-              onChange={({ target }) => type(target.value)}
-            />
-          </Field>
+          <CodeField label={WORDS.json} rows={18} value={text} aria-invalid={fault !== null} onText={type} />
           <a className="small" href="docs/settings.html#layers" target="_blank" rel="noopener">
             {WORDS.keys}
           </a>

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import type { ApiResponse } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
-import { fill } from '../format.ts';
+import { fill, labelled } from '../format.ts';
 import { Button, Check, Choice, type InputProps, ProblemNotice, TextField } from '../parts/basics.tsx';
 import { Suggestions, unknownName } from '../parts/layer-field.tsx';
 import { TEXTS } from '../texts.ts';
@@ -372,11 +372,7 @@ function shownValues(given: unknown): string {
 
 function Remove({ label, ...button }: { label: string; disabled?: boolean; onClick: () => void }) {
   return (
-    <Button
-      kind="beside-fields"
-      aria-label={fill(TEXTS.labelled, { label: WORDS.remove, value: label })}
-      {...button}
-    >
+    <Button kind="beside-fields" aria-label={labelled(WORDS.remove, label)} {...button}>
       {WORDS.remove}
     </Button>
   );

@@ -1,13 +1,12 @@
 import { useState } from 'react';
 import { type ApiResponse, part, send } from '../api/client.ts';
-import { useAction, useResource } from '../api/use-resource.ts';
+import { useAction, useApi, useResource } from '../api/use-resource.ts';
 import { countText, fill, preciseTimeText, withLocalTimes } from '../format.ts';
 import { ActionNotices, Button, Card, Loaded, Named, PageHead, Table } from '../parts/basics.tsx';
 import { addressOf } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 
-type Follows = ApiResponse<'GET /api/v1/follow'>;
 type Passes = ApiResponse<'GET /api/v1/follow/{name}/passes'>;
 type Pass = ApiResponse<'POST /api/v1/follow/{name}/run'>;
 
@@ -22,7 +21,7 @@ export const FOLLOW = 'follow:';
 
 /** The followed map servers, on the page of changes. */
 export function Followed() {
-  const follows = useResource<Follows>('api/v1/follow', REFRESH_SECONDS);
+  const follows = useApi('/api/v1/follow', REFRESH_SECONDS);
   return (
     <Card title={WORDS.title} aside={<span className="small quiet">{WORDS.help}</span>}>
       <Loaded resource={follows} empty={({ follow }) => follow.length === 0 && WORDS.none}>

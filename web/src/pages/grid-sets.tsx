@@ -1,6 +1,6 @@
 import { type ApiResponse, curl, part, send } from '../api/client.ts';
 import { useAction, useApi, useResource } from '../api/use-resource.ts';
-import { coordinateText, countText, fill, resolutionText } from '../format.ts';
+import { countText, extentText, fill, resolutionText } from '../format.ts';
 import { ActionNotices, Card, Facts, LinkButton, Loaded, PageHead, Table } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { LayerLinks } from '../parts/task-parts.tsx';
@@ -182,8 +182,4 @@ function Remove({ name }: { name: string }) {
 function resolutionsText(levels: Listed['levels']): string {
   const [first, last] = [levels[0]?.resolution ?? 0, levels.at(-1)?.resolution ?? 0];
   return fill(WORDS.resolution, { from: resolutionText(first), to: resolutionText(last) });
-}
-
-function extentText(extent: Listed['extent']): string {
-  return extent.map((edge) => coordinateText(Math.round(edge * 100) / 100)).join(', ');
 }

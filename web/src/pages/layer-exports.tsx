@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 import { type ApiResponse, curl, part, quoted, send } from '../api/client.ts';
 import { useAction, useResource } from '../api/use-resource.ts';
 import { agoText, bytesText, fill, valuesText, zoomsText } from '../format.ts';
-import { Bar, Button, Card, FoldedCopy, LinkButton, Loaded, ProblemNotice } from '../parts/basics.tsx';
+import { Bar, Button, Card, Copy, LinkButton, Loaded, ProblemNotice } from '../parts/basics.tsx';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 
@@ -73,7 +73,7 @@ function ExportLine(props: { one: Export; busy: boolean; onRemove: () => unknown
       </span>
       {state === 'running' && <Bar share={expected ? tiles / expected : 0} label={WORDS.title} />}
       {state === 'done' && (
-        <FoldedCopy text={`${curl('GET', file)} -o ${quoted(`export.${type}`)}`} label={TEXTS.tasks.curl} />
+        <Copy folded text={`${curl('GET', file)} -o ${quoted(`export.${type}`)}`} label={TEXTS.tasks.curl} />
       )}
     </div>
   );

@@ -15,8 +15,6 @@ type Zooms = ApiResponse<'GET /api/v1/layers/{layer}/coverage/{gridSet}'>;
 
 type Times = ApiResponse<'GET /api/v1/layers/{layer}/times'>;
 
-type Overlay = keyof typeof TEXTS.layer.overlays;
-
 const WORDS = TEXTS.layer;
 const REFRESH_SECONDS = 10;
 const WAIT_MS = 150;
@@ -29,7 +27,7 @@ const REST_MS = 200;
 export function LayerMap({ set, onChange }: { set: TileSet; onChange: (set: TileSet) => void }) {
   const [map, setMap] = useState<ConsoleMap | null>(null);
   const [view, setView] = useState<MapView | null>(null);
-  const [overlay, setOverlay] = useState<Overlay>('state');
+  const [overlay, setOverlay] = useState<keyof typeof WORDS.overlays>('state');
   const [fixedZoom, setFixedZoom] = useState<number | null>(null);
   const [place, setPlace] = useState<TilePlace | null>(null);
   const [failed, setFailed] = useState<string | null>(null);

@@ -23,7 +23,6 @@ import {
   Empty,
   type Fact,
   Facts,
-  FoldedCopy,
   LinkButton,
   Loaded,
   PageHead,
@@ -325,7 +324,7 @@ function Addresses({ set }: { set: TileSet }) {
           ))
         }
       </Loaded>
-      <FoldedCopy label={WORDS.curlSeed} text={curl('POST', 'api/v1/tasks', seedOf(set))} />
+      <Copy folded label={WORDS.curlSeed} text={curl('POST', 'api/v1/tasks', seedOf(set))} />
     </>
   );
 }

@@ -280,6 +280,8 @@ function Warnings(props: {
   const { state, days } = FAILED_LATELY;
   const share = series ? failedShare(series) : 0;
   const [tasks, upstreams] = [addressOf('tasks', '', { state, days }), addressOf('upstreams')];
+  const misses = fill(WORDS.warnMisses, { share: percentText(share) });
+  const isInitial = me.data?.passwordIsInitial === true;
   const warnings: readonly Warning[] = [
     ...diskWarnings(usage),
     // A cache at its quota is normal.
@@ -288,18 +290,8 @@ function Warnings(props: {
     ...upstreamWarnings(hosts?.upstreams ?? []),
     ...feedWarnings(feeds.data?.changes ?? []),
     ...scheduleWarnings(schedules.data?.schedules ?? []),
-    ...warnIf(
-      share >= MANY_FAILED,
-      fill(WORDS.warnMisses, { share: percentText(share) }),
-      WORDS.warnUpstreamDo,
-      upstreams,
-    ),
-    ...warnIf(
-      me.data?.passwordIsInitial === true,
-      WORDS.warnPassword,
-      WORDS.warnPasswordDo,
-      addressOf('accounts'),
-    ),
+    ...warnIf(share >= MANY_FAILED, misses, WORDS.warnUpstreamDo, upstreams),
+    ...warnIf(isInitial, WORDS.warnPassword, WORDS.warnPasswordDo, addressOf('accounts')),
   ];
   if (warnings.length === 0) return null;
   return (

@@ -1,6 +1,6 @@
 import { type PointerEvent, useRef, useState } from 'react';
 import { useApi } from '../api/use-resource.ts';
-import { fill, percentText } from '../format.ts';
+import { labelled, percentText } from '../format.ts';
 import { Button, Choice, TextField } from '../parts/basics.tsx';
 import { type LayerFault, LayerField } from '../parts/layer-field.tsx';
 import { Slider } from '../parts/ranges.tsx';
@@ -127,12 +127,7 @@ export function LayerParts(props: {
           const label = partName(part);
           const change = (fields: Part) => save(rows.with(row, { ...part, ...fields }));
           const button = (sign: string, verb: string, onClick: () => void, disabled = false) => (
-            <Button
-              kind="chip"
-              aria-label={fill(TEXTS.labelled, { label: verb, value: label })}
-              disabled={disabled}
-              onClick={onClick}
-            >
+            <Button kind="chip" aria-label={labelled(verb, label)} disabled={disabled} onClick={onClick}>
               {sign}
             </Button>
           );
@@ -280,7 +275,7 @@ function partName({ layer, source }: Part): string {
   const type = String(source?.type ?? '');
   const drawn = source?.layers ?? source?.layer;
   const title = (PART_TYPES as Readonly<Record<string, string>>)[type] ?? type;
-  return drawn ? fill(TEXTS.labelled, { label: title, value: String(drawn) }) : title;
+  return drawn ? labelled(title, String(drawn)) : title;
 }
 
 /** The fault of a setting, or of a part of it. */

@@ -9,7 +9,7 @@ import { useMemo, useRef, useState } from 'react';
 import { part } from '../api/client.ts';
 import type { Task } from '../api/task-feed.ts';
 import { useResource } from '../api/use-resource.ts';
-import { countText, failureText, fill } from '../format.ts';
+import { countText, failureText, fill, labelled } from '../format.ts';
 import type { ConsoleMap } from '../map/console-map.ts';
 import { MapBox } from '../map/map-box.tsx';
 import { type GridSetInfo, type LayerInfo, parameterWishes, tileSetFrom } from '../map/tile-set.ts';
@@ -46,7 +46,7 @@ export default function TaskFailures({ task }: { task: Task }) {
               <strong>{message}</strong>
               {failures[0]?.upstream?.address && <UpstreamLink address={failures[0].upstream.address} />}
               <span>
-                {fill(TEXTS.labelled, { label: fill(WORDS.places, { count: failures.length }), value: '' })}
+                {labelled(fill(WORDS.places, { count: failures.length }), '')}
                 {failures.map((failure) => (
                   <a key={failedTile(failure)} className="mono" href={inspectAddress(task, failure)}>
                     {failedTile(failure)}{' '}
@@ -106,7 +106,7 @@ function FailureMap({ task, layer }: { task: Task; layer: LayerInfo }) {
       const bounds = boundsOf(set.gridSet, layer.metatile, error);
       return new Feature({
         geometry: fromExtent(bounds),
-        reason: fill(TEXTS.labelled, { label: failedTile(error), value: failureText(error) }),
+        reason: labelled(failedTile(error), failureText(error)),
       });
     });
     const source = new VectorSource({ features, wrapX: false });

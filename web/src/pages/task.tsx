@@ -14,18 +14,7 @@ import {
   valuesText,
 } from '../format.ts';
 import { parameterWishes } from '../map/tile-set.ts';
-import {
-  Bar,
-  Card,
-  Copy,
-  Empty,
-  Facts,
-  FoldedCopy,
-  Loaded,
-  Named,
-  PageHead,
-  Table,
-} from '../parts/basics.tsx';
+import { Bar, Card, Copy, Empty, Facts, Loaded, Named, PageHead, Table } from '../parts/basics.tsx';
 import { Plot } from '../parts/plots.tsx';
 import {
   formatText,
@@ -91,8 +80,7 @@ export function TaskPage({ id }: { id: string }) {
 }
 
 function TaskDetails({ task, zooms }: { task: Task; zooms: Zooms | null }) {
-  // A drawn shape may be long.
-  const Command = task.area && task.areaName === null ? FoldedCopy : Copy;
+  const isDrawn = task.area !== null && task.areaName === null;
   const caller = useCaller();
   const failures = useHostFailures([task]);
   return (
@@ -138,7 +126,12 @@ function TaskDetails({ task, zooms }: { task: Task; zooms: Zooms | null }) {
       </Card>
       {task.type !== 'export' && (
         <Card title={WORDS.curl}>
-          <Command label={WORDS.curl} text={curl('POST', 'api/v1/tasks', requestOfTask(task))} />
+          {/* A drawn shape may be long. */}
+          <Copy
+            folded={isDrawn}
+            label={WORDS.curl}
+            text={curl('POST', 'api/v1/tasks', requestOfTask(task))}
+          />
         </Card>
       )}
       {task.type === 'export' && mayWorkOn(caller, task.layer) && <LayerExports layer={task.layer} />}

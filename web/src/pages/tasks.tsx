@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from 'react';
 import { type ApiResponse, get, send } from '../api/client.ts';
 import { type Task, useFeedState, useTaskChanges } from '../api/task-feed.ts';
 import { type Action, useAction, useResource } from '../api/use-resource.ts';
-import { fill } from '../format.ts';
+import { fill, labelled } from '../format.ts';
 import { ActionNotices, Button, Choice, Loaded, PageHead, ProblemNotice, tied } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { type LayerFault, LayerField } from '../parts/layer-field.tsx';
@@ -183,7 +183,7 @@ function filterText({ state, type, layer, days }: TaskFilter): string {
   ];
   const sentences = parts
     .filter(([, value]) => value !== '')
-    .map(([name, value]) => `${fill(TEXTS.labelled, { label: name, value })}.`);
+    .map(([name, value]) => `${labelled(name, value)}.`);
   return sentences.length === 0 ? WORDS.everyTask : sentences.join(' ');
 }
 

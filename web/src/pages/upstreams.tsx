@@ -1,6 +1,6 @@
 import { type ApiResponse, curl, part, send } from '../api/client.ts';
 import { useAction, useApi } from '../api/use-resource.ts';
-import { agoText, countText, fill, momentText, rateText, timeText } from '../format.ts';
+import { agoText, countText, fill, labelled, momentText, rateText, timeText } from '../format.ts';
 import { ActionNotices, Bar, Button, Card, Facts, Loaded, PageHead } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { failureName, LayerLinks } from '../parts/task-parts.tsx';
@@ -32,7 +32,7 @@ function Host({ host, onChanged }: { host: Upstream; onChanged: () => void }) {
   const { limits, latency, budget, waiting, errors, waitingReason, pausedBy, pausedAt } = host;
   const waitingUntil = waitingReason === 'paused' ? null : host.waitingUntil;
   const failures = Object.entries(errors).map(([kind, count]) =>
-    fill(TEXTS.labelled, { label: failureName(kind), value: countText(count) }),
+    labelled(failureName(kind), countText(count)),
   );
   const reason = waitingReason && WORDS.reasons[waitingReason];
   const most = limits.ratePerSecond;
@@ -90,7 +90,7 @@ function Host({ host, onChanged }: { host: Upstream; onChanged: () => void }) {
 }
 
 function errorText({ at, layer, message, upstream }: NonNullable<Upstream['lastError']>): string {
-  return fill(TEXTS.labelled, { label: layer, value: `${upstream?.text || message} (${agoText(at)})` });
+  return labelled(layer, `${upstream?.text || message} (${agoText(at)})`);
 }
 
 /** Buttons for a host, if the user may work on all layers that share it. */
@@ -104,7 +104,7 @@ function HostButtons({ host, onChanged }: { host: Upstream; onChanged: () => voi
     onChanged();
     return text(after);
   };
-  const label = (text: string) => fill(TEXTS.labelled, { label: text, value: host.host });
+  const label = (text: string) => labelled(text, host.host);
   const { pause, resume, tryNow } = WORDS;
   const button = (text: string, work: () => Promise<string>) => (
     <Button aria-label={label(text)} disabled={action.busy} onClick={() => action.run(work)}>

@@ -16,7 +16,7 @@ import {
 } from '../map/draw-area.ts';
 import { MapBox, useBaseMap } from '../map/map-box.tsx';
 import type { TileSet } from '../map/tile-set.ts';
-import { Button, Choice, Field } from '../parts/basics.tsx';
+import { Button, Choice, CodeField, Field } from '../parts/basics.tsx';
 import { BoundsFields } from '../parts/ranges.tsx';
 import { TEXTS } from '../texts.ts';
 import { AreaChoice } from './source-fields.tsx';
@@ -153,16 +153,7 @@ function GeoJsonField({ text, onChange }: Pick<AreaProps, 'onChange'> & { readon
     <details open={text !== '' || undefined}>
       <summary>{WORDS.geoJson}</summary>
       <div className="stack">
-        <Field label={WORDS.geoJsonText}>
-          <textarea
-            className="mono"
-            rows={4}
-            spellCheck={false}
-            value={text}
-            aria-invalid={text !== ''}
-            onChange={({ target }) => read(target.value)}
-          />
-        </Field>
+        <CodeField label={WORDS.geoJsonText} rows={4} value={text} aria-invalid={text !== ''} onText={read} />
         {text !== '' && <p className="small field-error">{WORDS.badGeoJson}</p>}
         <Field label={WORDS.geoJsonFile}>
           <input

@@ -1,12 +1,4 @@
-import {
-  type Dispatch,
-  type FormEvent,
-  type ReactNode,
-  type SetStateAction,
-  useEffect,
-  useRef,
-  useState,
-} from 'react';
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { type ApiResponse, curl, fetchJson, part } from '../api/client.ts';
 import { type Resource, useAction, useResource } from '../api/use-resource.ts';
 import { bytesText, countText, fill } from '../format.ts';
@@ -189,7 +181,7 @@ function commandsOf(calls: readonly Call[]): string {
 }
 
 /** Proposes zooms by the type of work and the zooms that have tiles. */
-function useProposedZooms(plan: Plan, setPlan: Dispatch<SetStateAction<Plan>>): Resource<Coverage> {
+function useProposedZooms(plan: Plan, setPlan: (change: (now: Plan) => Plan) => void): Resource<Coverage> {
   const { set, type, every } = plan;
   const coverage = useResource<Coverage>(
     `api/v1/layers/${part(set.layer.name)}/coverage/${part(set.gridSet.name)}?${tileSetQuery(set)}`,

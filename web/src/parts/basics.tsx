@@ -2,7 +2,7 @@ import { type ComponentProps, type FormEvent, Fragment, type ReactNode, useId, u
 import type { Problem } from '../api/client.ts';
 import type { Action, Resource } from '../api/use-resource.ts';
 import { docsAddress } from '../docs-address.ts';
-import { fill } from '../format.ts';
+import { fill, labelled } from '../format.ts';
 import { useRoute } from '../route.ts';
 import { chooseLanguage, LANGUAGE, LANGUAGES, TEXTS } from '../texts.ts';
 
@@ -173,6 +173,24 @@ export function Password({ fresh = false, ...input }: InputProps & { fresh?: boo
   return <TextField type="password" autoComplete={autoComplete} required {...rule} {...input} />;
 }
 
+/** A field for text that programs read, such as JSON. */
+export function CodeField({
+  label,
+  onText,
+  ...area
+}: ComponentProps<'textarea'> & { label: string; onText: (text: string) => void }) {
+  return (
+    <Field label={label}>
+      <textarea
+        className="mono"
+        spellCheck={false}
+        {...area}
+        onChange={({ target }) => onText(target.value)}
+      />
+    </Field>
+  );
+}
+
 /** A form whose submission the page handles, not the browser. */
 export function Form({
   onSubmit,
@@ -284,32 +302,27 @@ export function tied<Draft extends object>(draft: Draft, onChange: (changes: Par
   };
 }
 
-export function Copy({ text, label }: { text: string; label: string }) {
+/** A text to copy; folded under its label if it is long or seldom wanted. */
+export function Copy({ text, label, folded = false }: { text: string; label: string; folded?: boolean }) {
   const [copied, setCopied] = useState(false);
   const copy = async () => {
     await navigator.clipboard?.writeText(text);
     setCopied(true);
     setTimeout(() => setCopied(false), 1500);
   };
-  return (
+  const shown = (
     <div className="copy">
       <pre>{text}</pre>
-      <Button
-        kind="plain"
-        onClick={copy}
-        aria-label={fill(TEXTS.labelled, { label: TEXTS.copy, value: label })}
-      >
+      <Button kind="plain" onClick={copy} aria-label={labelled(TEXTS.copy, label)}>
         {copied ? TEXTS.copied : TEXTS.copy}
       </Button>
     </div>
   );
-}
-
-export function FoldedCopy({ text, label }: { text: string; label: string }) {
+  if (!folded) return shown;
   return (
     <details>
       <summary>{label}</summary>
-      <Copy text={text} label={label} />
+      {shown}
     </details>
   );
 }

@@ -2,7 +2,7 @@ import { type FocusEvent, type FormEvent, type ReactNode, useEffect, useRef, use
 import type { Action } from '../api/use-resource.ts';
 import { fill } from '../format.ts';
 import { TEXTS } from '../texts.ts';
-import { Button, FoldedCopy, Input } from './basics.tsx';
+import { Button, Copy, Input } from './basics.tsx';
 
 let lastFocused: HTMLElement | null = null;
 
@@ -52,7 +52,7 @@ export function Dialog(props: Question & { kind?: 'danger' | 'primary'; ready?: 
       <form className="stack" onSubmit={submit}>
         <h2>{props.title}</h2>
         {props.children}
-        {command !== undefined && <FoldedCopy text={command} label={TEXTS.tasks.curl} />}
+        {command !== undefined && <Copy folded text={command} label={TEXTS.tasks.curl} />}
         {name !== undefined && (
           <Input
             label={fill(TEXTS.layer.typeName, { name })}

@@ -1,19 +1,11 @@
-import {
-  type KeyboardEvent,
-  type ReactNode,
-  useDeferredValue,
-  useEffect,
-  useId,
-  useRef,
-  useState,
-} from 'react';
+import { type ReactNode, useDeferredValue, useEffect, useId, useRef, useState } from 'react';
 import { closestName } from '../../../src/lib/closest-name.ts';
 import { type ApiResponse, part } from '../api/client.ts';
 import { useApi, useResource } from '../api/use-resource.ts';
 import { fill, listOf } from '../format.ts';
 import type { LayerInfo } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
-import { Loaded, TextField } from './basics.tsx';
+import { type InputProps, Loaded, TextField } from './basics.tsx';
 
 /** Limit of suggestions in the list; typing finds the others. */
 const MAX_OFFERED = 50;
@@ -59,7 +51,7 @@ export function LayerField(props: {
     setTyped(text);
     onFault(fill(TEXTS.layers.pressEnter, { name: text }));
   };
-  const choose = (event: KeyboardEvent) => {
+  const choose: InputProps['onKeyDown'] = (event) => {
     if (event.key !== 'Enter') return;
     // Enter chooses a layer, and must not submit the form.
     event.preventDefault();

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, type PointerEvent, useState } from 'react';
-import { bytesText, fill, momentText, percentText, timeText } from '../format.ts';
+import { bytesText, fill, labelled, momentText, percentText, timeText } from '../format.ts';
 import { TEXTS } from '../texts.ts';
 
 const WIDTH = 600;
@@ -67,7 +67,7 @@ export function Plot(props: {
       <div
         className="plot"
         role="img"
-        aria-label={fill(TEXTS.labelled, { label, value: fill(TEXTS.atMost, { value: text(highest) }) })}
+        aria-label={labelled(label, fill(TEXTS.atMost, { value: text(highest) }))}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys read the values
         tabIndex={0}
         onPointerMove={point}
@@ -94,7 +94,7 @@ export function Plot(props: {
           >
             <strong>{time(at)}</strong>
             {lines.map(({ name, values }) => (
-              <span key={name}>{fill(TEXTS.labelled, { label: name, value: text(values[at] ?? 0) })}</span>
+              <span key={name}>{labelled(name, text(values[at] ?? 0))}</span>
             ))}
           </div>
         )}

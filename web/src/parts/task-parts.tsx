@@ -2,10 +2,11 @@ import { type ApiResponse, send } from '../api/client.ts';
 import type { Task } from '../api/task-feed.ts';
 import { useAction, useApi, useResource } from '../api/use-resource.ts';
 import {
-  coordinateText,
   countText,
   durationText,
+  extentText,
   fill,
+  labelled,
   momentText,
   percentText,
   tileRateText,
@@ -62,7 +63,7 @@ export function TaskBar({ task }: { task: Task }) {
       <Bar
         share={share}
         fault={tilesTotal === 0 ? 0 : counters.failed / tilesTotal}
-        label={fill(TEXTS.labelled, { label: task.layer, value: label })}
+        label={labelled(task.layer, label)}
         kind={isOver(task) ? 'done' : state}
       />
       <span className="small quiet">
@@ -106,7 +107,7 @@ export function TaskLine(props: {
           #{task.id}
         </a>
       </span>
-      <span className="cut" title={fill(TEXTS.labelled, { label: task.layer, value: where })}>
+      <span className="cut" title={labelled(task.layer, where)}>
         <strong>{WORDS.types[task.type]}</strong> {task.layer}
         <span className="cut small quiet block">{where}</span>
       </span>
@@ -135,8 +136,7 @@ export function TaskButtons({ task, inRow = false }: { task: Task; inRow?: boole
   const action = useAction();
   if (!mayWorkOn(caller, task.layer)) return inRow ? <span /> : null;
   const retry = () => taskRequest(task, 'retry').then(({ id }) => goTo(addressOf('tasks', String(id))));
-  const label = (text: string) =>
-    inRow ? fill(TEXTS.labelled, { label: text, value: `#${task.id}` }) : undefined;
+  const label = (text: string) => (inRow ? labelled(text, `#${task.id}`) : undefined);
   const button = (text: string, work: () => Promise<unknown>, kind = '', short = text) => (
     <Button kind={kind} aria-label={label(text)} disabled={action.busy} onClick={() => action.run(work)}>
       {inRow ? short : text}
@@ -198,9 +198,7 @@ export function useAreaTexts(): (task: Task) => string {
     const isWhole = extent?.every(
       (edge, place) => (place < 2 ? 1 : -1) * ((bounds[place] ?? 0) - edge) <= 1e-6,
     );
-    return isWhole
-      ? WORDS.wholeGridSet
-      : bounds.map((edge) => coordinateText(Math.round(edge * 100) / 100)).join(', ');
+    return isWhole ? WORDS.wholeGridSet : extentText(bounds);
   };
 }
 
@@ -294,6 +292,6 @@ function waitText(wait: NonNullable<Task['waitingFor']>, failures: HostFailures)
   if (host === null) return withLocalTimes(text);
   const failure = reason === 'failing' ? failures.get(host) : undefined;
   const why = failure ?? TEXTS.upstreams.reasons[reason as keyof typeof TEXTS.upstreams.reasons] ?? reason;
-  if (reason === 'paused') return fill(TEXTS.labelled, { label: host, value: why });
+  if (reason === 'paused') return labelled(host, why);
   return fill(WORDS.waitingFor, { host, why, until: momentText(until) });
 }
