@@ -249,7 +249,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await open.go(`schedules/${id}?edit=`, 'Edit by use');
     await page.getByLabel('Most used pages first').uncheck();
     await button('Save').click();
-    await page.getByRole('heading', { name: 'by use', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'by use', exact: true, level: 1 }).waitFor();
     expect(await api<object>(`schedules/${id}`)).toMatchObject({ order: null, share: null });
   });
 
