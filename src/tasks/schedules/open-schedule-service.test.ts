@@ -66,6 +66,16 @@ function hang(fixture: TaskFixture): void {
     new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 }
 
+/** The run of a schedule that works from 22:00 to 06:00, at 22:00. */
+async function openNightRun(more: Parameters<typeof added>[1] = {}) {
+  const open = await openSchedules();
+  hang(open.fixture);
+  const schedule = await added(open.schedules, { hours: '22:00-06:00', ...more });
+  open.clock.advance(22 * HOUR);
+  await open.runner.advanceAll();
+  return { ...open, schedule, taskId: (await open.schedules.runs(schedule.id, 1))[0]?.taskId ?? 0 };
+}
+
 describe('a schedule', () => {
   it('a schedule starts its task when it is due, once, and shows when it comes next', async () => {
     const { fixture, clock, runner, schedules } = await openSchedules();
@@ -202,12 +212,7 @@ describe('a schedule', () => {
   });
 
   it('a schedule holds its task when its hours are over and goes on when they come back', async () => {
-    const { fixture, clock, runner, schedules } = await openSchedules();
-    hang(fixture);
-    const schedule = await added(schedules, { hours: '22:00-06:00' });
-    clock.advance(22 * HOUR);
-    await runner.advanceAll();
-    const taskId = (await schedules.runs(schedule.id, 1))[0]?.taskId ?? 0;
+    const { fixture, clock, runner, schedules, schedule, taskId } = await openNightRun();
 
     clock.advance(8 * HOUR);
     await runner.advanceAll();
@@ -240,12 +245,7 @@ describe('a schedule', () => {
   });
 
   it('a task that an operator has paused stays paused when the hours of its schedule return', async () => {
-    const { fixture, clock, runner, schedules } = await openSchedules();
-    hang(fixture);
-    const schedule = await added(schedules, { hours: '22:00-06:00' });
-    clock.advance(22 * HOUR);
-    await runner.advanceAll();
-    const taskId = (await schedules.runs(schedule.id, 1))[0]?.taskId ?? 0;
+    const { fixture, clock, runner, taskId } = await openNightRun();
     await fixture.service.pause(taskId);
     for (const hours of [8, 16]) {
       clock.advance(hours * HOUR);
@@ -254,12 +254,30 @@ describe('a schedule', () => {
     }
   });
 
-  it('a schedule with overrun stop ends its task when its hours are over', async () => {
-    const { fixture, clock, runner, schedules } = await openSchedules();
-    hang(fixture);
-    const schedule = await added(schedules, { hours: '22:00-06:00', overrun: 'stop' });
-    clock.advance(22 * HOUR);
+  it('a held task that an operator resumes goes on outside the hours of its schedule', async () => {
+    const { fixture, clock, runner, taskId } = await openNightRun();
+    clock.advance(8 * HOUR);
     await runner.advanceAll();
+    await fixture.service.resume(taskId);
+    await runner.advanceAll();
+    expect((await fixture.service.get(taskId))?.state).not.toBe('paused');
+  });
+
+  it.each(['pause', 'stop'] as const)(
+    'a schedule with overrun %s that an operator runs outside its hours goes on there',
+    async (overrun) => {
+      const { fixture, clock, runner, schedules } = await openSchedules();
+      hang(fixture);
+      const schedule = await added(schedules, { hours: '22:00-06:00', overrun });
+      clock.advance(12 * HOUR);
+      const run = await schedules.runNow(schedule);
+      await runner.advanceAll();
+      expect((await fixture.service.get(run?.taskId ?? 0))?.state).toMatch(/pending|running/);
+    },
+  );
+
+  it('a schedule with overrun stop ends its task when its hours are over', async () => {
+    const { fixture, clock, runner, schedules, schedule } = await openNightRun({ overrun: 'stop' });
     clock.advance(8 * HOUR);
     await runner.advanceAll();
     const [run] = await schedules.runs(schedule.id, 1);
@@ -271,11 +289,7 @@ describe('a schedule', () => {
   });
 
   it('a schedule with overrun finish lets its task go on after its hours', async () => {
-    const { fixture, clock, runner, schedules } = await openSchedules();
-    hang(fixture);
-    const schedule = await added(schedules, { hours: '22:00-06:00', overrun: 'finish' });
-    clock.advance(22 * HOUR);
-    await runner.advanceAll();
+    const { fixture, clock, runner, schedules, schedule } = await openNightRun({ overrun: 'finish' });
     clock.advance(8 * HOUR);
     await runner.advanceAll();
     const [run] = await schedules.runs(schedule.id, 1);

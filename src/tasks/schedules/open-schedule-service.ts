@@ -26,6 +26,7 @@ const MINUTE = 60_000;
 /** Schedules per poll whose next time is computed again: a timetable takes about a millisecond. */
 const CHECKED_AT_ONCE = 20;
 const CONFIGURATION = 'configuration';
+const HOLDING = 'is being paused';
 
 export type ScheduleService = Awaited<ReturnType<typeof openScheduleService>>;
 
@@ -196,20 +197,27 @@ export function createScheduleRunner(options: ScheduleRunnerOptions) {
       return null;
     }
     const now = clock.now();
-    const opens = createTimetable(schedule).mayBeginAt(now);
-    if (opens <= now && run.state === 'held') {
+    const { mayBeginAt } = createTimetable(schedule);
+    const opens = mayBeginAt(now);
+    const isHeld = run.state === 'held';
+    if (opens <= now && isHeld) {
       await tasks.resume(task.id);
       await change('started', null);
     }
-    if (opens <= now || task.state === 'paused' || schedule.overrun === 'finish') return run;
+    // What a user did counts more than hours: ran the schedule outside them, paused its task, or resumed a held one.
+    const isByHand = [run.dueAt, run.at].every((time) => mayBeginAt(time) > time);
+    const isResumed = isHeld && run.detail !== HOLDING;
+    if (opens <= now || isByHand || isResumed || task.state === 'paused' || schedule.overrun === 'finish')
+      return run;
     if (schedule.overrun === 'stop') {
       await tasks.cancel({ ids: [task.id], states: ['pending', 'running'] }, `schedule ${schedule.name}`);
       await change('over', 'stopped when its hours were over');
       return null;
     }
     // Recorded first: a task that was paused without it would never be resumed.
-    await change('held', `waits until ${isoTime(opens)}`);
+    await change('held', HOLDING);
     await tasks.pause(task.id);
+    await change('held', `waits until ${isoTime(opens)}`);
     return run;
   }
 
