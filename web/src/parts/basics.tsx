@@ -100,12 +100,10 @@ export function Named({ name, kind }: { name: ReactNode; kind: string }) {
   );
 }
 
+type ButtonProps = Omit<ComponentProps<'button'>, 'onClick'> & { kind?: string; onClick?: () => unknown };
+
 /** The result of `onClick` is not awaited. */
-export function Button({
-  kind = '',
-  onClick,
-  ...button
-}: Omit<ComponentProps<'button'>, 'onClick'> & { kind?: string; onClick?: () => unknown }) {
+export function Button({ kind = '', onClick, ...button }: ButtonProps) {
   return <button type="button" className={kind} {...button} onClick={onClick && (() => void onClick())} />;
 }
 
@@ -174,11 +172,9 @@ export function Password({ fresh = false, ...input }: InputProps & { fresh?: boo
 }
 
 /** A field for text that programs read, such as JSON. */
-export function CodeField({
-  label,
-  onText,
-  ...area
-}: ComponentProps<'textarea'> & { label: string; onText: (text: string) => void }) {
+type CodeProps = ComponentProps<'textarea'> & { label: string; onText: (text: string) => void };
+
+export function CodeField({ label, onText, ...area }: CodeProps) {
   return (
     <Field label={label}>
       <textarea
@@ -191,11 +187,10 @@ export function CodeField({
   );
 }
 
+type FormProps = Omit<ComponentProps<'form'>, 'onSubmit'> & { onSubmit: () => unknown };
+
 /** A form whose submission the page handles, not the browser. */
-export function Form({
-  onSubmit,
-  ...form
-}: Omit<ComponentProps<'form'>, 'onSubmit'> & { onSubmit: () => unknown }) {
+export function Form({ onSubmit, ...form }: FormProps) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     onSubmit();
