@@ -126,10 +126,9 @@ const LayerChoice = memo(function LayerChoice(props: {
   return <Choice label={TEXTS.tasks.layer} options={options} {...field} />;
 });
 
-function TileLink({
-  set,
-  tile: { z, x, y, offered },
-}: Pick<MapPoint, 'tile'> & { set: TileSet<OfferedLayer> }) {
+type TileLinkProps = Pick<MapPoint, 'tile'> & { set: TileSet<OfferedLayer> };
+
+function TileLink({ set, tile: { z, x, y, offered } }: TileLinkProps) {
   if (!offered) return WORDS.noTile;
   const address = tileAddress(set, z, x, y);
   return (

@@ -225,12 +225,10 @@ export function Check({ label, checked, onChange }: CheckProps) {
   );
 }
 
+type TextFieldProps = InputProps & { help?: ReactNode; error?: string | null };
+
 /** An input with its error or help beneath. While it has an error, its form cannot be submitted. */
-export function TextField({
-  help = null,
-  error = null,
-  ...input
-}: InputProps & { help?: ReactNode; error?: string | null }) {
+export function TextField({ help = null, error = null, ...input }: TextFieldProps) {
   const id = useId();
   const under = error ?? help;
   const refuse = (element: HTMLInputElement | null) => element?.setCustomValidity(error ?? '');
