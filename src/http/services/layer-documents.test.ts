@@ -101,7 +101,7 @@ describe('documents about many layers', () => {
     const { request } = createTestApp({ deps: { catalog } });
     const used: number[] = [];
     let length = 0;
-    for (state.version of [1, 2, 3, 4]) {
+    for (state.version of [1, 2, 3, 4, 5, 6, 7, 8]) {
       state.shown = state.shown.map((layer) => ({ ...layer, title: `State ${state.version}` }));
       const { text } = await request('GET', '/service/wmts?REQUEST=GetCapabilities');
       expect(text).toContain(`State ${state.version}`);
@@ -110,7 +110,9 @@ describe('documents about many layers', () => {
       const { heapUsed, external } = process.memoryUsage();
       used.push(heapUsed + external);
     }
-    expect(Number(used.at(-1)) - Number(used[0])).toBeLessThan(length);
+    // The median: other tests of this process take and free memory too.
+    const growth = used.slice(1).map((bytes, at) => bytes - (used[at] ?? 0));
+    expect(growth.sort((a, b) => a - b)[3]).toBeLessThan(length / 3);
   });
 
   it.each(['json', 'html'])('the list of the OGC API comes in pages, as %s', async (f) => {
