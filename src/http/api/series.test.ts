@@ -5,7 +5,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { CacheOutcome, ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { CallerGone } from '../context.ts';
 import { countReads } from '../metrics/tile-counts.ts';
-import { createTrafficSeries, seriesResponse, withEvictions } from './series.ts';
+import { addEvictions, createTrafficSeries, seriesResponse } from './series.ts';
 
 const NOON = Date.UTC(2026, 0, 2, 12, 0, 30);
 
@@ -29,7 +29,7 @@ function openSeries() {
     await Promise.resolve();
     counted.flush();
   };
-  return { time, ask, document: () => seriesResponse.parse(withEvictions(series.document(), [])) };
+  return { time, ask, document: () => seriesResponse.parse(addEvictions(series.document(), [])) };
 }
 
 it('a series counts tile requests by outcome, minute by minute', async () => {
@@ -67,7 +67,7 @@ it('a series counts evictions of the database in the minute in which they were',
   const evicted = [0, 5000, 60_000, 180_000].map((after) => {
     return { layer: '', at: begin + after, pages: 1, tiles: 7, bytes: 700 };
   });
-  const { evictedTiles, evictedBytes } = withEvictions(document(), evicted);
+  const { evictedTiles, evictedBytes } = addEvictions(document(), evicted);
   expect([evictedTiles, evictedBytes]).toEqual([
     [14, 7, 0],
     [1400, 700, 0],

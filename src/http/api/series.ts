@@ -92,7 +92,7 @@ export function mergeSeries(documents: readonly SeriesDocument[]): SeriesDocumen
 }
 
 /** Adds the evictions by all processes and nodes, which only the database has with their times. */
-export function withEvictions(series: SeriesDocument, evicted: readonly EvictedHour[]) {
+export function addEvictions(series: SeriesDocument, evicted: readonly EvictedHour[]) {
   const [evictedTiles, evictedBytes] = [series.hits.map(() => 0), series.hits.map(() => 0)];
   for (const { at, tiles, bytes } of evicted) {
     const place = Math.floor((at - Date.parse(series.from)) / MINUTE_MS);

@@ -15,7 +15,7 @@ import { requireLayerScope, visibleLayers } from '../auth/layer-visibility.ts';
 import { HttpProblem } from '../problems.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { layerFailure } from './layers.ts';
-import { withEvictions } from './series.ts';
+import { addEvictions } from './series.ts';
 import { closedReason, count, texts, time } from './values.ts';
 
 const LAYERS_PER_TURN = 100;
@@ -99,7 +99,7 @@ export async function listNodes(_: Call, { nodes }: ApiDeps) {
 
 export async function showSeries(_: Call, { traffic, quota }: ApiDeps) {
   const series = traffic.series();
-  return withEvictions(series, await quota.evictedSlices(Date.parse(series.from)));
+  return addEvictions(series, await quota.evictedSlices(Date.parse(series.from)));
 }
 
 export async function listUpstreams({ context }: Call, deps: ApiDeps) {
